@@ -8,10 +8,14 @@
 #include "heddle/base/error.hh"
 #include "heddle/sim/cluster.hh"
 #include "sim/process.hh"
+#include "sim/unwind_watch.hh"
 
 namespace heddle::sim {
 
 namespace {
+
+// On the clock of a process that has ended, which costs nothing: what counts are its turns.
+constexpr nanoseconds unwind_time_max = std::chrono::hours(1);
 
 /// Makes a runtime the current one of this thread: nodes take turns and end in any order, and a
 /// runtime by itself expects that those of a thread end in the opposite order of their
@@ -62,6 +66,7 @@ void cluster::start(node& n) {
   options.dump_signal = 0;
   options.ignore_sigpipe = false;
   options.drivers = nullptr;
+  options.drain_timeout = unwind_time_max;
   world_->log.add({world_->time(), n.place_.number}, trace_kind::start, 0, op_code::poll, -1,
                   n.starts_ - 1);
   std::unique_ptr<sim_driver> driver(new sim_driver(world_, n.place_));
@@ -76,14 +81,20 @@ void cluster::start(node& n) {
 void cluster::bury(node& n) {
   if (n.runtime_ == nullptr) return;
   const current_runtime now(&n.runtime_->main_worker());
+  process& ended = *n.place_.processes.back();
+  unwinding_ = true;
+  const unwind_watch watch(n.name());
+  ended.unwind();
   const std::size_t left = n.runtime_->drain();
   if (left != 0)
-    fail(n, std::to_string(left) + (left == 1 ? " task has" : " tasks have") + " not ended in " +
-                std::to_string(n.place_.processes.back()->turns_apart()) +
-                " turns after the end of the process\n" + n.runtime_->dump());
+    fail(n, std::to_string(left) + (left == 1 ? " task has" : " tasks have") +
+                " not ended after the end of the process, in " +
+                std::to_string(ended.turns_apart()) + " turns\n" + n.runtime_->dump());
   n.runtime_.reset();
+  unwinding_ = false;
   n.driver_ = nullptr;
   n.busy_ = false;
+  ended.release();
 }
 
 void cluster::bury_and_start() {
@@ -100,7 +111,9 @@ void cluster::step(node& n) {
 }
 
 bool cluster::finished() const noexcept {
-  return std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
+  const bool services_only =
+      std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) { return n->options_.service; });
+  return !services_only && std::all_of(nodes_.begin(), nodes_.end(), [](const auto& n) {
     return n->options_.service || (!n->running() && !n->start_asked_ && n->result_);
   });
 }
@@ -120,20 +133,25 @@ time_point cluster::next_time() const noexcept {
 }
 
 std::string cluster::where_all_wait() {
-  std::string all = "nothing can happen any more\n";
+  std::string all;
+  const time_point before = world_->time();
   for (const auto& n : nodes_) {
     if (n->runtime_ == nullptr) {
       all += n->name() + (n->result_ ? ": has ended\n" : ": was killed, and not started again\n");
       continue;
     }
     const current_runtime now(&n->runtime_->main_worker());
-    all += n->name() + ":\n" + n->runtime_->dump();
+    all += n->name() + (n->paused_until_ > world_->time() ? ", which is paused:\n" : ":\n") +
+           n->runtime_->dump();
   }
+  world_->restore_time(before);
   return all;
 }
 
 outcome cluster::run(nanoseconds longest) {
   using kind = outcome::kind;
+  if (longest.count() < 0)
+    throw failure(std::make_error_code(std::errc::invalid_argument), "run: a time is not negative");
   const time_point last = add_saturated(world_->time(), longest);
   if (last - options_.world.start > options_.time_max)
     throw failure(std::make_error_code(std::errc::invalid_argument),
@@ -148,8 +166,9 @@ outcome cluster::run(nanoseconds longest) {
     if (!failed_.empty()) return {kind::failed, failed_};
     if (finished()) return {};
     if (world_->time() >= last)
-      return {kind::time_over,
-              "programs still run after " + std::to_string(longest.count() / 1'000'000) + " ms"};
+      return {kind::time_over, "programs still run after " +
+                                   std::to_string(longest.count() / 1'000'000) + " ms\n" +
+                                   where_all_wait()};
     ready.clear();
     for (const auto& n : nodes_)
       if (is_ready(*n)) ready.push_back(n.get());
@@ -161,7 +180,8 @@ outcome cluster::run(nanoseconds longest) {
       continue;
     }
     const time_point next = next_time();
-    if (next == never) return {kind::nothing_left, where_all_wait()};
+    if (next == never)
+      return {kind::nothing_left, "nothing can happen any more\n" + where_all_wait()};
     world_->jump(std::min(next, last));
   }
 }

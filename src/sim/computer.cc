@@ -63,6 +63,12 @@ bool computer::has(const address& a) const noexcept {
          });
 }
 
+bool computer::speaks(int family) const noexcept {
+  return addresses.empty() ||
+         std::any_of(addresses.begin(), addresses.end(),
+                     [family](const address& a) { return a.family() == family; });
+}
+
 address computer::outer(int family) const {
   for (const address& own : addresses)
     if (own.family() == family) return own;

@@ -50,6 +50,8 @@ class computer {
   [[nodiscard]] nanoseconds wall() const noexcept;
   /// Whether packets to this address come here. A computer without addresses has them all.
   [[nodiscard]] bool has(const address& a) const noexcept;
+  /// Whether it has an address of this family to send from.
+  [[nodiscard]] bool speaks(int family) const noexcept;
   /// The address of this family that others see: the first one, or one for examples.
   [[nodiscard]] address outer(int family) const;
   /// Makes the process that runs here from now on.

@@ -69,6 +69,7 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
     name = address::loopback(family_);
     name.set_port(port);
   }
+  if (!on_unix() && !name.on_loopback() && !owner.here.speaks(family_)) return -ENETUNREACH;
   remote_ = name;
   computer* const far = world_.at_address(remote_, owner.here);
   if (!on_unix() && (local_.empty() || local_.wildcard())) {

@@ -54,6 +54,7 @@ class datagram_socket final : public object {
     if (to.empty()) return family_ == AF_UNIX ? -ENOTCONN : -EDESTADDRREQ;
     const std::size_t len = t.capacity();
     if (len > udp_payload_max) return -EMSGSIZE;
+    if (family_ != AF_UNIX && !to.on_loopback() && !owner.here.speaks(family_)) return -ENETUNREACH;
     if (const int e = name_for(to); e != 0) return e;
     if (family_ == AF_UNIX && world_.net.owner(false, owner.here, to) == nullptr)
       return to.path().empty() || owner.here.files.exists(to.path()) ? -ECONNREFUSED : -ENOENT;

@@ -27,6 +27,13 @@ void process::cut(death how) {
     if (!r->finished) ending.push_back(number);
   std::sort(ending.begin(), ending.end());
   for (const std::uint64_t number : ending) end_canceled(*find_request(number));
+  // No wait of the process succeeds any more.
+  for (const auto& [number, r] : requests_) {
+    for (const completion& c : r->ready)
+      if (c.has_block) return_block(c.block);
+    r->ready = {{-ECANCELED}};
+    r->finished = true;
+  }
   const auto open = std::exchange(descriptors_, {});
   for (const auto& [fd, o] : open) {
     if (how == death::power) o->reset();
@@ -35,7 +42,19 @@ void process::cut(death how) {
   starved_.clear();
 }
 
+void process::unwind() noexcept { unwinds_ = true; }
+
+void process::release() {
+  requests_.clear();
+  by_operation_.clear();
+  lanes_.clear();
+  ready_lanes_.clear();
+  blocks_.clear();
+  free_blocks_.clear();
+}
+
 void process::turn_apart(worker& w, time_point until) {
+  if (!unwinds_) return;
   woken_.store(false, std::memory_order_relaxed);
   if (++turns_apart_ > turns_apart_max) apart_ = add_saturated(apart_, hurry);
   if (ready_lanes_.empty()) {

@@ -37,7 +37,9 @@ void process::deliver_one(worker& w, std::size_t pick) {
 }
 
 void process::deliver(std::uint64_t number, worker& w) {
-  request& r = *find_request(number);
+  request* const found = find_request(number);
+  if (found == nullptr) return;  // it has ended with its process
+  request& r = *found;
   operation& op = *r.op;
   const completion c = r.ready.front();
   r.ready.pop_front();

@@ -4,10 +4,8 @@
 
 #include <fcntl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <set>
-#include <utility>
 
 #include "heddle/base/error.hh"
 #include "sim/process.hh"
@@ -42,24 +40,7 @@ int disk::resize(inode& file, std::uint64_t len) {
 
 void disk::sync(inode& n) {
   n.durable_content = n.content;
-  const inode::children before = std::exchange(n.durable_names, n.names);
-  // A rename is one change for a journal: what left this folder has come to another one.
-  for (const auto& [name, was] : before) {
-    const auto is = n.names.find(name);
-    if (is == n.names.end() || is->second != was) make_name_durable(was);
-  }
-}
-
-/// Makes the present name of an inode durable, if it has one, and those of the folders around it.
-void disk::make_name_durable(const inode_ptr& n) {
-  const inode_ptr folder = n->parent.lock();
-  if (folder == nullptr) return;
-  const auto is = std::find_if(folder->names.begin(), folder->names.end(),
-                               [&n](const auto& entry) { return entry.second == n; });
-  if (is == folder->names.end()) return;
-  const inode_ptr replaced = std::exchange(folder->durable_names[is->first], n);
-  make_name_durable(folder);
-  if (replaced != nullptr && replaced != n) make_name_durable(replaced);
+  if (n.what == inode::kind::directory) log_.commit(n);
 }
 
 void disk::plant(std::string_view path, inode::kind what, std::string_view content) {
@@ -102,7 +83,7 @@ int disk::remove(const inode_ptr& start, const char* path, unsigned flags) {
   } else if (directory) {
     return -EISDIR;
   }
-  p.parent->names.erase(p.name);
+  log_.change({{p.parent, p.name, nullptr}});
   touch(*p.parent);
   return 0;
 }
@@ -126,8 +107,7 @@ int disk::rename(const inode_ptr& start, const char* source, const char* target)
   for (inode_ptr up = to.parent; up != nullptr; up = up->parent.lock())
     if (up == from.found) return -EINVAL;
   const inode_ptr moved = from.found;
-  from.parent->names.erase(from.name);
-  to.parent->names[to.name] = moved;
+  log_.change({{from.parent, from.name, nullptr}, {to.parent, to.name, moved}});
   moved->parent = to.parent;
   touch(*from.parent);
   touch(*to.parent);
@@ -138,7 +118,7 @@ int disk::make_directory(const inode_ptr& start, const char* path, unsigned mode
   const place p = walk(start, path, {0, false});
   if (p.error == 0) return -EEXIST;
   if (p.parent == nullptr) return p.error;
-  p.parent->names[p.name] = make(inode::kind::directory, mode, p.parent);
+  log_.change({{p.parent, p.name, make(inode::kind::directory, mode, p.parent)}});
   touch(*p.parent);
   return 0;
 }
@@ -147,7 +127,7 @@ int disk::make_socket(const std::string& path) {
   const place p = walk(root_, path, {0, false});
   if (p.error == 0) return -EADDRINUSE;
   if (p.parent == nullptr) return p.error;
-  p.parent->names[p.name] = make(inode::kind::socket, 0755, p.parent);
+  log_.change({{p.parent, p.name, make(inode::kind::socket, 0755, p.parent)}});
   touch(*p.parent);
   return 0;
 }

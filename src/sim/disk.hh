@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "sim/name_log.hh"
 #include "sim/random.hh"
 
 struct open_how;
@@ -94,16 +95,15 @@ class disk {
   /// Changes the length of a file within the disk's limit: 0 or -ENOSPC.
   int resize(inode& file, std::uint64_t len);
   void touch(inode& n);
-  /// Makes the content or the names of an inode durable; with the names of a folder, also the other
-  /// halves of renames out of it.
-  static void sync(inode& n);
+  /// Makes the content of a file, or the names in a folder, durable.
+  void sync(inode& n);
   static void describe(const inode& n, struct ::statx& out);
 
  private:
-  static void make_name_durable(const inode_ptr& n);
   [[nodiscard]] inode_ptr make(inode::kind what, std::uint32_t mode, const inode_ptr& parent);
 
   computer& home_;
+  name_log log_;
   inode_ptr root_;
   std::uint64_t inodes_made_ = 0;
   std::uint64_t bytes_ = 0;

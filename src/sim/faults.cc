@@ -96,7 +96,7 @@ fault faults::draw(const operation& op) noexcept {
   if (!script.empty()) {
     ++injected_;
     const int error = script.front();
-    script.pop_front();
+    script.erase(script.begin());
     return {.error = error};
   }
   const fault f = asked ? *asked : draw_by_rates(op);
@@ -130,7 +130,7 @@ int faults::draw(sim_call call) noexcept {
   const std::optional<fault> asked = given(kind);
   if (!script.empty()) {
     const int result = script.front();
-    script.pop_front();
+    script.erase(script.begin());
     ++injected_;
     return result;
   }

@@ -5,11 +5,11 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "heddle/sim/options.hh"
 #include "sim/random.hh"
@@ -84,8 +84,9 @@ class faults {
   nanoseconds delay_max_;
   double no_descriptors_;  // the rate of EMFILE from calls that make descriptors
   std::array<sim_rates, op_code_count> rates_;
-  std::array<std::deque<int>, op_code_count> scripted_;
-  std::array<std::deque<int>, sim_call_count> scripted_calls_;
+  // Vectors, because an empty deque takes half a kilobyte.
+  std::array<std::vector<int>, op_code_count> scripted_;
+  std::array<std::vector<int>, sim_call_count> scripted_calls_;
   std::uint64_t injected_ = 0;
 };
 

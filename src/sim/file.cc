@@ -66,7 +66,7 @@ inode_ptr inode_of(const object& o) {
 int sync_object(object& o) {
   const inode_ptr file = inode_of(o);
   if (file == nullptr) return -EINVAL;
-  disk::sync(*file);
+  o.owner.here.files.sync(*file);
   return 0;
 }
 
@@ -85,7 +85,8 @@ int disk::open(process& by, const inode_ptr& start, const char* path, const ::op
     if (p.wants_directory) return -EISDIR;
     if (!by.descriptor_left()) return -EMFILE;
     const auto mode = static_cast<std::uint32_t>(how->mode);
-    p.found = p.parent->names[p.name] = make(inode::kind::file, mode, p.parent);
+    p.found = make(inode::kind::file, mode, p.parent);
+    log_.change({{p.parent, p.name, p.found}});
     touch(*p.parent);
     return by.add_descriptor(std::make_shared<open_file>(by, p.found, flags));
   }

@@ -56,6 +56,10 @@ class process {
   /// nothing that it does reaches the world or is traced. Its requests end with -ECANCELED, and its
   /// clock goes on alone, so that its tasks can end and give their memory back.
   void cut(death how);
+  /// Delivers the ends of its requests from now on: its tasks have been cancelled.
+  void unwind() noexcept;
+  /// Frees what only a running process needs; its objects may live on for their peers.
+  void release();
   [[nodiscard]] bool is_cut() const noexcept { return cut_; }
   /// Turns since cut().
   [[nodiscard]] std::uint64_t turns_apart() const noexcept { return turns_apart_; }
@@ -137,7 +141,7 @@ class process {
   sim_driver& driver_;
   random_stream own_chance_;  // in a cluster
   random_stream program_;     // random numbers for the program
-  bool cut_ = false;
+  bool cut_ = false, unwinds_ = false;
   time_point apart_{};  // the clock since cut()
   std::uint64_t turns_apart_ = 0;
   std::uint32_t stalled_turns_ = 0;

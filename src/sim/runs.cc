@@ -46,19 +46,24 @@ class scenario_runs {
 
  private:
   finished_run finish(cluster_options own) {
-    cluster world(std::move(own));
     finished_run done;
+    bool made = false;
+    own.at_end = [&](const cluster& world) {
+      made = true;
+      done.what.draws = world.draws();
+      done.record = world.record();
+      done.trace = world.trace_text();
+    };
     try {
-      done.what.said = body_(world);
+      done.what.said = body_(own);
     } catch (const std::exception& e) {
       done.what.said = std::string("throws: ") + e.what();
     }
-    done.what.draws = world.draws();
-    done.record = world.record();
+    if (!made && done.what.said.empty())
+      done.what.said = "no cluster: the scenario makes none of the options that it gets";
     done.record.program = options_.name;
     done.record.build = build_id();
     done.record.expect = first_line(done.what.said);
-    done.trace = world.trace_text();
     return done;
   }
 

@@ -90,13 +90,18 @@ class shrinker {
     }
     return faults() < before;
   }
+  [[nodiscard]] run_file with_size(const std::string& name, std::uint64_t value) const {
+    run_file run = best_;
+    run.sizes[name] = value;
+    return run;
+  }
   bool smaller_sizes() {
     bool smaller = false;
     for (const auto& [name, value] : std::map(best_.sizes)) {
       for (std::uint64_t now = value; now > 1 && !spent();) {
-        run_file run = best_;
-        now = run.sizes[name] = now / 2;
-        if (!keep(std::move(run))) break;
+        const bool shrunk = keep(with_size(name, now / 2)) || keep(with_size(name, now - 1));
+        if (!shrunk) break;
+        now = best_.sizes.at(name);
         smaller = true;
       }
     }

@@ -42,6 +42,8 @@ class world {
   [[nodiscard]] time_point time() const noexcept { return time_; }
   time_point read_clock() noexcept { return time_ += options.clock_step; }
   void advance(nanoseconds span) noexcept;
+  /// Takes back what reading the clock for a dump has added.
+  void restore_time(time_point before) noexcept { time_ = before; }
   void jump(time_point to);
 
   // What will happen.

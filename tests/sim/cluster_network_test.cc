@@ -86,6 +86,22 @@ HEDDLE_TEST(cluster_network, "where no computer has the address, connect says so
   EXPECT_EQ(user.result(), 0);
 }
 
+HEDDLE_TEST(cluster_network, "a node without an address of a family cannot send to that family") {
+  sim::cluster all;
+  all.add({.name = "web", .addresses = {"2001:db8::9"}, .program = echo_service, .service = true});
+  all.add({.name = "user", .program = [](sim::node&) -> task<int> {
+             const auto got = co_await as_expected(tcp_connect(*address::parse("[2001:db8::9]:7")));
+             EXPECT_EQ(got ? std::error_code() : got.error(), std::errc::network_unreachable);
+             const udp_socket s = udp_socket::bind(address::any(0));
+             const auto sent =
+                 co_await as_expected(s.send_to(*address::parse("[2001:db8::9]:7"), "hello"));
+             EXPECT_EQ(sent ? std::error_code() : sent.error(), std::errc::network_unreachable);
+             co_return 0;
+           }});
+  const sim::outcome end = all.run(1min);
+  EXPECT_TRUE(end) << end.why;
+}
+
 HEDDLE_TEST(cluster_network, "a partition of one direction lets the other one pass") {
   // Answers are held from the first byte on: the request arrives, and is echoed at once.
   pair_of_nodes two([](sim::node& n) -> task<int> {

@@ -2,9 +2,12 @@
 // Nodes of a cluster: their programs, clocks and limits; kill, restart, pause; one seed is one run.
 #include "heddle/sim/cluster.hh"
 
+#include <malloc.h>
+
 #include <cstdlib>
 #include <vector>
 
+#include "heddle/base/sanitizer.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/io/directory.hh"
@@ -312,6 +315,165 @@ HEDDLE_TEST(cluster, "a task that does not end after a kill is reported with its
   EXPECT_EQ(leaks, 1U);
 }
 
+HEDDLE_TEST(cluster, "a pause ends with its process") {
+  sim::cluster all;
+  sim::node& one = all.add({.name = "one", .program = [&all](sim::node& n) -> task<int> {
+                              if (n.starts() == 2) co_return 1;
+                              static_cast<void>(all);
+                              co_await sleep_for(1h);
+                              co_return 0;
+                            }});
+  all.at(1s, [&] { all.pause(one, 30min); });
+  all.at(2s, [&] { all.kill(one); });
+  all.at(3s, [&] { all.restart(one); });
+  EXPECT_TRUE(all.run(10s));
+  EXPECT_EQ(one.result(), 1);
+}
+
+HEDDLE_TEST(cluster, "code of a process that has ended changes nothing of the cluster") {
+  sim::cluster all;
+  sim::node& other = all.add({.name = "other", .program = echo_service, .service = true});
+  sim::node& one = all.add({.name = "one", .program = [&](sim::node& n) -> task<int> {
+                              struct at_end {
+                                ~at_end() {
+                                  all.kill(other);
+                                  all.restart(own);
+                                  all.partition(own, other);
+                                  all.note("from the dead");
+                                  all.at(0s, [] { ADD_FAILURE() << "called"; });
+                                  other.write_file("/x", "x");
+                                  own.driver().note("from the dead");
+                                }
+                                sim::cluster& all;
+                                sim::node &other, &own;
+                              };
+                              const at_end end{all, other, n};
+                              co_await sleep_for(1h);
+                              co_return 0;
+                            }});
+  all.at(1s, [&] { all.kill(one); });
+  EXPECT_STREQ(word(all.run(10s)), "nothing left");
+  EXPECT_TRUE(other.running());
+  EXPECT_EQ(one.starts(), 1U);
+  EXPECT_TRUE(other.files().empty());
+  EXPECT_EQ(all.trace_text().find("from the dead"), std::string::npos);
+}
+
+HEDDLE_TEST(cluster, "a wait that is shielded may end a process late, on a clock of its own") {
+  sim::cluster all;
+  bool ended = false;
+  sim::node& one = all.add({.name = "one", .program = [&](sim::node&) -> task<int> {
+                              try {
+                                co_await sleep_for(1h);
+                              } catch (const failure&) {
+                                // cancelled
+                              }
+                              co_await shield(sleep_for(20min), 1h);
+                              ended = true;
+                              co_return 0;
+                            }});
+  all.at(1s, [&] { all.kill(one); });
+  const sim::outcome end = all.run(2s);
+  EXPECT_STREQ(word(end), "nothing left") << end.why;
+  EXPECT_TRUE(ended);
+  EXPECT_LT(all.time(), 2s);
+}
+
+HEDDLE_TEST(cluster, "a program's end reports nothing of the tasks that it leaves") {
+  sim::cluster all;
+  all.add({.name = "web", .program = echo_service, .service = true});
+  sim::node_options options{.name = "user", .program = [](sim::node&) -> task<int> {
+                              runtime::here().spawn([]() -> task<> {
+                                const tcp_stream conn = co_await tcp_connect("web", echo_port);
+                                char byte[1];
+                                static_cast<void>(co_await conn.read(byte));
+                              });
+                              co_await sleep_for(1s);
+                              co_return 0;
+                            }};
+  options.runtime.report = [](const diagnostic& d) { ADD_FAILURE() << to_string(d); };
+  all.add(std::move(options));
+  EXPECT_TRUE(all.run(10s));
+}
+
+HEDDLE_TEST(cluster, "a power failure loses what a program left unsynced at its end") {
+  std::size_t left = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    sim::cluster all({.world = {.seed = seed}});
+    sim::node& one = all.add({.name = "one", .program = [](sim::node&) -> task<int> {
+                                const file f =
+                                    co_await open_file("/f", {.write = true, .create = true});
+                                co_await f.write_at(0, "unsynced");
+                                co_return 0;
+                              }});
+    EXPECT_TRUE(all.run(10s));
+    all.kill(one);
+    left += one.files().size();
+  }
+  EXPECT_GT(left, 0U);
+  EXPECT_LT(left, 20U);
+}
+
+HEDDLE_TEST(cluster, "services alone run as long as anything can happen") {
+  sim::cluster all;
+  sim::node& web = all.add({.name = "web", .program = echo_service, .service = true});
+  bool called = false;
+  all.at(1s, [&] { called = true; });
+  const sim::outcome end = all.run(2s);
+  EXPECT_STREQ(word(end), "nothing left");
+  EXPECT_NE(end.why.find("web:\n"), std::string::npos) << end.why;
+  EXPECT_TRUE(web.running() && called);
+}
+
+HEDDLE_TEST(cluster, "restarts do not make the cluster grow") {
+  sim::cluster all;
+  sim::node& one = all.add({.name = "one", .program = [](sim::node&) -> task<int> {
+                              co_await sleep_for(1h);
+                              co_return 0;
+                            }});
+  constexpr int restarts = 2000;
+  for (int i = 1; i <= restarts; ++i)
+    all.at(i * 10ms, [&] {
+      all.kill(one, sim::death::process);
+      all.restart(one);
+    });
+  const std::size_t before = ::mallinfo2().uordblks;
+  EXPECT_STREQ(word(all.run(30s)), "time over");
+  EXPECT_EQ(one.starts(), 1U + restarts);
+  if (HEDDLE_ASAN == 0 && HEDDLE_TSAN == 0) {
+    EXPECT_LT(::mallinfo2().uordblks - before, restarts * std::size_t{4096});
+  }
+}
+
+HEDDLE_TEST(cluster, "what cannot be is refused, and an option or function is named") {
+  const auto said = [](auto what) -> std::string {
+    try {
+      what();
+    } catch (const failure& f) {
+      return f.what();
+    }
+    return "nothing";
+  };
+  sim::cluster all;
+  sim::node& one = all.add({.name = "one", .program = echo_service});
+  sim::node& two = all.add({.name = "two", .program = echo_service});
+  const auto refused = [&](auto what, const char* part) {
+    const std::string text = said(what);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  refused([&] { all.set_link(one, two, {.latency = -1s}); }, "set_link");
+  refused([&] { all.set_link(one, two, {.loss = 2}); }, "set_link");
+  refused([&] { all.set_host("db", {"ten"}); }, "set_host");
+  refused([&] { all.set_host("localhost", {"10.0.0.1"}); }, "set_host");
+  refused([&] { all.pause(one, -1s); }, "pause");
+  refused([&] { static_cast<void>(all.run(-1s)); }, "run");
+  using options = sim::cluster_options;
+  refused([&] { sim::cluster c(options{.world = {.clock_step = -1ns}}); }, "clock_step");
+  refused([&] { sim::cluster c(options{.world = {.link = {.loss = -1}}}); }, "world.link");
+  refused([&] { sim::cluster c(options{.world = {.socket_buffer_bytes = 0}}); },
+          "socket_buffer_bytes");
+}
+
 constexpr std::size_t small = 1 << 20;
 
 std::string refusal(sim::cluster& all, sim::node_options options) {
@@ -345,6 +507,12 @@ HEDDLE_TEST(cluster, "a node that cannot be is refused by the name of its option
   refused("a", {"2001:db8::1"}, "is the address of web");
   refused("a", {}, "node_options::clock_rate", 3);
   refused("a", {}, "node_options::memory_bytes", 1, 3 * small);
+  refused("a", {}, "node_options::memory_bytes", 1, 1);
+  refused("localhost", {}, "node_options::name");
+  refused("10.0.0.9", {}, "node_options::name");
+  refused("two words", {}, "node_options::name");
+  refused("a", {"::ffff:10.0.0.9"}, "node_options::addresses");
+  refused("a", {"10.0.0.9", "10.0.0.9"}, "twice");
   all.add({.name = "a", .program = echo_service, .memory_bytes = small});
   refused("b", {}, "cluster_options::nodes_max");
 }

@@ -57,7 +57,8 @@ class node {
   [[nodiscard]] std::optional<int> result() const noexcept { return result_; }
   /// How often the node was started.
   [[nodiscard]] unsigned starts() const noexcept { return starts_; }
-  /// The driver of the running process: faults, signals, descriptors. Asserts that it runs.
+  /// The driver of the process: faults, signals, descriptors. Asserts that there is one, so ask
+  /// running(); a program may always ask for its own.
   [[nodiscard]] sim_driver& driver() noexcept;
 
   // The disk, also while nothing runs. Planted files are durable.
@@ -89,7 +90,7 @@ struct outcome {
     time_over,       ///< the limit of run() is reached; run() goes on
     nothing_left,    ///< programs wait for what can never come
     too_many_turns,  ///< cluster_options::turns_max
-    failed,          ///< a program threw, or did not end after a kill
+    failed,  ///< a program threw, or did not end after a kill; each later run() says so, too
   };
   kind how = kind::finished;
   std::string why = {};  ///< what happened and where; empty if finished
@@ -114,11 +115,13 @@ struct cluster_options {
   unsigned nodes_max = 32;
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;  ///< address space for frames, of all
   nanoseconds time_max = std::chrono::hours(1);             ///< virtual, in all
-  std::uint64_t turns_max = 10'000'000;                     ///< of all nodes together
+  std::function<void(const cluster&)> at_end = {};  ///< called before its destructor ends processes
+  std::uint64_t turns_max = 10'000'000;             ///< of all nodes together
 };
 
 /// A world with several nodes. Functions that break something do so at once, and may be called
-/// before run(), from at(), and by programs.
+/// before run(), from at(), and by programs. Declare the cluster behind all that its programs use:
+/// their tasks end in its destructor.
 /// Thread: one, for all nodes. Owns: the nodes; its destructor ends their processes.
 /// Errors: failure(invalid_argument) with the name of the option that is wrong.
 ///
@@ -156,9 +159,11 @@ class cluster {
 
   // Processes and clocks.
   /// From now on nothing that the process does reaches the others. No destructor has an effect: the
-  /// tasks are cancelled apart, to free their memory. Does nothing if the node does not run.
+  /// tasks are cancelled apart, to free their memory. If nothing runs, a power failure still loses
+  /// what was not synced.
   void kill(node& n, death how = death::power);
-  /// Starts the program again on what the disk has kept. Does nothing if the node runs.
+  /// Starts the program again on what the disk has kept, before anything else happens. Does nothing
+  /// if the node runs.
   void restart(node& n);
   /// Stops the process for a time. Its sockets stay, and take what they have room for.
   void pause(node& n, nanoseconds span);
@@ -174,7 +179,9 @@ class cluster {
   void at(nanoseconds when, std::function<void()> what);
   /// The time since the start of the cluster.
   [[nodiscard]] nanoseconds time() const noexcept;
-  /// Starts the nodes, and runs until all programs but services have ended, for at most this time.
+  /// Starts the nodes, and runs until all programs but services have ended, or with services alone
+  /// as long as anything can happen; for at most this time. What functions given to at() throw
+  /// leaves it; it can be called again.
   outcome run(nanoseconds longest);
 
   // The trace.
@@ -200,6 +207,7 @@ class cluster {
   void fail(const node& n, const std::string& what);
   [[nodiscard]] bool finished() const noexcept;
   [[nodiscard]] bool is_ready(node& n) const noexcept;
+  void check(const node& n) const;
   [[nodiscard]] time_point next_time() const noexcept;
   [[nodiscard]] std::string where_all_wait();
 
@@ -211,6 +219,7 @@ class cluster {
   std::vector<trouble> troubles_;
   std::map<std::string, std::uint64_t> sizes_;
   bool prepared_ = false;
+  bool unwinding_ = false;  ///< code of a process that has ended runs: it has no effect
   std::string failed_;
 };
 

@@ -12,11 +12,11 @@
 
 namespace heddle::sim {
 
-/// Adds nodes to an empty cluster, runs it, and says what is wrong, or "". The first line of what
-/// it says names the check, and what it found in few words ("lost: key 7"): a smaller run counts
-/// only if it fails with the same line. What is not drawn from the cluster must be the same in each
-/// run.
-using scenario = std::function<std::string(cluster&)>;
+/// Makes a cluster of these options, adds nodes, runs it, and says what is wrong, or "". The first
+/// line of what it says names the check, and what it found in few words ("lost: key 7"): a smaller
+/// run counts only if it fails with the same line. What is not drawn from the cluster must be the
+/// same in each run.
+using scenario = std::function<std::string(const cluster_options&)>;
 
 /// Shrinking leaves faults out (delta debugging: Zeller and Hildebrandt 2002), makes sizes smaller,
 /// rounds times and lets chance be calm, as long as the scenario says the same in its first line.
@@ -48,7 +48,8 @@ struct runs_outcome {
 ///
 ///   const sim::runs_outcome all = sim::for_runs(
 ///       {.name = "bank", .seeds = {.count = 200}, .cluster = {.trouble = {.count_max = 10}}},
-///       [](sim::cluster& world) -> std::string {
+///       [](const sim::cluster_options& drawn) -> std::string {
+///         sim::cluster world(drawn);
 ///         world.add(...);
 ///         const sim::outcome end = world.run(1min);
 ///         return end ? "" : "ends: " + end.why;
