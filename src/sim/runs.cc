@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "heddle/base/error.hh"
+#include "sim/seed_command.hh"
 #include "sim/shrink.hh"
 
 namespace heddle::sim {
@@ -39,6 +40,7 @@ class scenario_runs {
   }
   finished_run run(const run_file& file, std::uint32_t trace_lines = 0) {
     cluster_options own = options_.cluster;
+    own.world.seed = file.seed;
     own.replay = file;
     if (trace_lines != 0) own.world.trace_lines_max = trace_lines;
     return finish(std::move(own));

@@ -16,6 +16,8 @@
 #include <random>
 #include <string_view>
 
+#include "sim/seed_command.hh"
+
 namespace heddle::sim {
 
 namespace {

@@ -43,7 +43,4 @@ struct seeds_outcome {
 seeds_outcome for_seeds(const seeds_options& options,
                         const std::function<bool(std::uint64_t)>& passes);
 
-/// The command that runs a test again: the given one, or that of this process.
-[[nodiscard]] std::string command_of(const seeds_options& options);
-
 }  // namespace heddle::sim
