@@ -87,7 +87,7 @@ class random_cluster {
     }
   }
   task<bool> ask(std::string host, std::string text) {
-    const auto got = co_await as_expected(with_timeout(echo(host, text), 2s));
+    const auto got = co_await as_expected(with_timeout(echo(host, text, 5), 4s));
     if (!got) {
       ++totals_.failed_asks;
       co_return false;

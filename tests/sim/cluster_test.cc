@@ -169,6 +169,9 @@ HEDDLE_TEST(cluster, "after a kill no destructor has an effect, and the peer see
     EXPECT_FALSE(web.result());
     EXPECT_TRUE(web.files().empty());
     EXPECT_EQ(all.trace_text().find("last words"), std::string::npos);
+    const std::string log = all.trace_text(&web);
+    const std::size_t last = log.rfind('\n', log.size() - 2);
+    EXPECT_NE(log.find(" web: death", last), std::string::npos) << log.substr(last);
   }
 }
 

@@ -32,10 +32,14 @@ inline task<int> echo_service(sim::node&) {
   }
 }
 
-/// Sends a text to a node and gives what comes back: as much as was sent, or less at the end.
-inline task<std::string> echo(std::string host, std::string text) {
+/// Sends a text to a node, in parts of this size with pauses, and gives what comes back: as much as
+/// was sent, or less at the end.
+inline task<std::string> echo(std::string host, std::string text, std::size_t part = 1024) {
   const tcp_stream conn = co_await tcp_connect(host, echo_port);
-  co_await conn.write(std::string_view(text));
+  for (std::size_t at = 0; at < text.size(); at += part) {
+    if (at != 0) co_await sleep_for(std::chrono::milliseconds(50));
+    co_await conn.write(std::string_view(text).substr(at, part));
+  }
   std::string back(text.size(), '\0');
   const std::size_t count = co_await conn.read(back);
   back.resize(count);
