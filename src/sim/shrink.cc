@@ -116,7 +116,8 @@ class shrinker {
         const auto rounded = [to](nanoseconds n) { return n / to * to; };
         t.at = rounded(t.at);
         t.span = rounded(t.span);
-        t.link = {.latency = rounded(t.link.latency), .jitter = rounded(t.link.jitter)};
+        t.link.latency = rounded(t.link.latency);
+        t.link.jitter = rounded(t.link.jitter);
         if (keep(std::move(run))) break;
       }
     }

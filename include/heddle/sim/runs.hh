@@ -26,7 +26,7 @@ using scenario = std::function<std::string(const cluster_options&)>;
 struct runs_options {
   std::string name;                      ///< of the scenario and its files; letters, digits and '-'
   seeds_options seeds = {};              ///< which ones; its `command` also replays
-  cluster_options cluster = {};          ///< without the seed
+  cluster_options cluster = {};          ///< without seed and at_end
   std::string folder = "build/sim";      ///< for the files NAME-SEED.run and NAME-SEED.trace
   std::uint64_t shrink_runs_max = 2000;  ///< runs that shrinking may take; 0: do not shrink
   nanoseconds shrink_time_max = std::chrono::seconds(120);
