@@ -74,9 +74,7 @@ node::node(cluster& home, node_options options, computer& place)
     : home_(home), options_(std::move(options)), place_(place) {}
 node::~node() = default;
 
-bool node::running() const noexcept {
-  return driver_ != nullptr && !place_.processes.back()->is_cut();
-}
+bool node::running() const noexcept { return driver_ != nullptr && !place_.last->is_cut(); }
 sim_driver& node::driver() noexcept {
   HEDDLE_ASSERT(driver_ != nullptr, "the node does not run: its driver comes with cluster::run()");
   return *driver_;
@@ -87,6 +85,8 @@ void node::write_file(std::string_view path, std::string_view content) {
 }
 std::map<std::string, std::string> node::files() const { return place_.files.list(false); }
 std::map<std::string, std::string> node::durable_files() const { return place_.files.list(true); }
+
+cluster::cluster() : cluster(cluster_options()) {}
 
 cluster::cluster(cluster_options options) : options_(std::move(options)) {
   check_world(options_.world);
@@ -99,7 +99,7 @@ cluster::~cluster() {
   if (options_.at_end) options_.at_end(*this);
   for (const auto& n : nodes_) {
     n->start_asked_ = false;
-    if (n->driver_ != nullptr) n->place_.processes.back()->cut(death::process);
+    if (n->driver_ != nullptr) n->place_.last->cut(death::process);
   }
   for (const auto& n : nodes_) bury(*n);
 }
@@ -160,10 +160,7 @@ void cluster::check(const node& n) const {
 void cluster::partition(node& from, node& to) {
   check(from);
   check(to);
-  if (&from == &to || unwinding_) return;
-  world_->log.add({world_->time(), from.place_.number}, trace_kind::cut, 0, op_code::poll, -1,
-                  to.place_.number);
-  world_->between.cut(from.place_, to.place_);
+  if (&from != &to && !unwinding_) world_->cut(from.place_, to.place_);
 }
 void cluster::partition(std::span<node* const> from, std::span<node* const> to) {
   for (node* const one : from)
@@ -172,11 +169,7 @@ void cluster::partition(std::span<node* const> from, std::span<node* const> to) 
 void cluster::heal(node& from, node& to) {
   check(from);
   check(to);
-  if (unwinding_) return;
-  if (!world_->between.is_cut(from.place_, to.place_)) return;
-  world_->log.add({world_->time(), from.place_.number}, trace_kind::heal, 0, op_code::poll, -1,
-                  to.place_.number);
-  world_->between.heal(from.place_, to.place_);
+  if (!unwinding_) world_->heal(from.place_, to.place_);
 }
 void cluster::heal() {
   for (const auto& from : nodes_)
@@ -186,8 +179,7 @@ void cluster::set_link(node& one, node& other, sim_link link) {
   check(one);
   check(other);
   check_link(link, "set_link");
-  if (unwinding_) return;
-  world_->between.set(one.place_, other.place_, link);
+  if (!unwinding_) world_->between.set(one.place_.number, other.place_.number, link);
 }
 void cluster::set_host(std::string name, std::vector<std::string> addresses, nanoseconds delay) {
   if (name == "localhost") refuse("set_host: localhost is each node's own");
@@ -204,7 +196,7 @@ void cluster::kill(node& n, death how, std::uint64_t keep) {
   if (unwinding_) return;
   n.start_asked_ = false;
   n.paused_until_ = time_point::min();
-  if (n.running()) n.place_.processes.back()->cut(how);
+  if (n.running()) n.place_.last->cut(how);
   if (how != death::power) return;
   random_stream kept(keep, 'd');
   n.place_.files.crash(&kept);

@@ -43,7 +43,7 @@ task<> node::run_program(node& n) {
   } catch (...) {
     error = "its program threw something that is no std::exception";
   }
-  process& own = *n.place_.processes.back();
+  process& own = *n.place_.last;
   if (own.is_cut()) co_return;
   if (error.empty())
     n.result_ = result;
@@ -81,7 +81,7 @@ void cluster::start(node& n) {
 void cluster::bury(node& n) {
   if (n.runtime_ == nullptr) return;
   const current_runtime now(&n.runtime_->main_worker());
-  process& ended = *n.place_.processes.back();
+  process& ended = *n.place_.last;
   unwinding_ = true;
   const unwind_watch watch(n.name());
   ended.unwind();
@@ -120,7 +120,7 @@ bool cluster::finished() const noexcept {
 
 bool cluster::is_ready(node& n) const noexcept {
   if (!n.running() || n.paused_until_ > world_->time()) return false;
-  return n.busy_ || n.place_.processes.back()->has_work() ||
+  return n.busy_ || n.place_.last->has_work() ||
          n.runtime_->next_wake() <= n.place_.clock.shown_at(world_->time());
 }
 

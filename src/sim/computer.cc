@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "heddle/base/error.hh"
-#include "sim/process.hh"
 
 namespace heddle::sim {
 
@@ -40,19 +40,20 @@ time_point local_clock::when_shown(time_point shown) const noexcept {
   return when;
 }
 
-computer::computer(world& w, unsigned number, std::string name)
-    : home(w),
-      number(number),
+computer::computer(const sim_options& options, const time_point& now, unsigned number,
+                   std::string name, random_stream& chance, random_stream own)
+    : number(number),
       name(std::move(name)),
-      clock(w.options.start, nanoseconds{0}, 1),
-      files(*this),
-      wire(number == 0 ? w.chance : own_wire_),
-      own_wire_(w.stream(this->name + ".wire")) {}
-
-computer::~computer() = default;
+      clock(options.start, nanoseconds{0}, 1),
+      now_(now),
+      start_(options.start),
+      wall_start_(options.wall_start),
+      own_wire_(own),
+      wire(number == 0 ? chance : own_wire_),
+      files(options.disk_bytes_max, [this] { return wall(); }) {}
 
 nanoseconds computer::wall() const noexcept {
-  return home.options.wall_start + (clock.shown_at(home.time()) - home.options.start) + wall_jumps;
+  return wall_start_ + (clock.shown_at(now_) - start_) + wall_jumps;
 }
 
 bool computer::has(const address& a) const noexcept {
@@ -73,10 +74,6 @@ address computer::outer(int family) const {
   for (const address& own : addresses)
     if (own.family() == family) return own;
   return address::outer(family);
-}
-
-process& computer::start(sim_driver& io) {
-  return *processes.emplace_back(std::make_unique<process>(*this, io));
 }
 
 }  // namespace heddle::sim

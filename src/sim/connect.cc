@@ -23,7 +23,7 @@ int stream_socket::bind(const ::sockaddr* to, unsigned len) {
   if (name.family() != family_) return on_unix() ? -EINVAL : -EAFNOSUPPORT;
   if (bound_ || state_ != state::idle) return -EINVAL;
   if (const std::string path = name.path(); !path.empty())
-    if (const int e = owner.here.files.make_socket(path); e != 0) return e;
+    if (const int e = here.files.make_socket(path); e != 0) return e;
   if (const int e = world_.net.claim(*this, true, options_.share_port, name); e != 0) return e;
   local_ = name;
   bound_ = true;
@@ -69,18 +69,18 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
     name = address::loopback(family_);
     name.set_port(port);
   }
-  if (!on_unix() && !name.on_loopback() && !owner.here.speaks(family_)) return -ENETUNREACH;
+  if (!on_unix() && !name.on_loopback() && !here.speaks(family_)) return -ENETUNREACH;
   remote_ = name;
-  computer* const far = world_.at_address(remote_, owner.here);
+  computer* const far = world_.at_address(remote_, here);
   if (!on_unix() && (local_.empty() || local_.wildcard())) {
     const unsigned port = bound_ ? local_.port() : world_.net.free_port(true);
     // All peers but those on loopback see this computer under one address.
-    local_ = remote_.on_loopback() ? address::loopback(family_) : owner.here.outer(family_);
+    local_ = remote_.on_loopback() ? address::loopback(family_) : here.outer(family_);
     local_.set_port(port);
   } else if (on_unix() && local_.empty()) {
     local_ = address::any(family_);
   }
-  link_ = world_.net.link(owner.here, local_, remote_);
+  link_ = world_.net.link(here, local_, remote_);
   move_to(state::connecting);
   connect_result_ = later;
   ++attempt_;
@@ -92,7 +92,7 @@ std::int64_t stream_socket::connect(const ::sockaddr* to, unsigned len) {
     return later;
   }
   far_ = far;
-  if (const sim_link* set = world_.between.of(owner.here, *far_)) link_ = *set;
+  if (const sim_link* set = world_.between.of(here.number, far_->number)) link_ = *set;
   knock(0);
   return connect_result_ == later ? later : connect(to, len);
 }
@@ -180,7 +180,7 @@ void stream_socket::join(const std::shared_ptr<stream_socket>& peer, const addre
                          const address& remote, const sim_link& link) {
   move_to(state::connected);
   peer_ = peer;
-  far_ = &peer->owner.here;
+  far_ = &peer->here;
   local_ = local;
   remote_ = remote;
   link_ = link;

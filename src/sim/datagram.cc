@@ -54,20 +54,21 @@ class datagram_socket final : public object {
     if (to.empty()) return family_ == AF_UNIX ? -ENOTCONN : -EDESTADDRREQ;
     const std::size_t len = t.capacity();
     if (len > udp_payload_max) return -EMSGSIZE;
-    if (family_ != AF_UNIX && !to.on_loopback() && !owner.here.speaks(family_)) return -ENETUNREACH;
+    if (family_ != AF_UNIX && !to.on_loopback() && !here.speaks(family_)) return -ENETUNREACH;
     if (const int e = name_for(to); e != 0) return e;
-    if (family_ == AF_UNIX && world_.net.owner(false, owner.here, to) == nullptr)
-      return to.path().empty() || owner.here.files.exists(to.path()) ? -ECONNREFUSED : -ENOENT;
+    if (family_ == AF_UNIX && world_.net.owner(false, here, to) == nullptr)
+      return to.path().empty() || here.files.exists(to.path()) ? -ECONNREFUSED : -ENOENT;
     message m{address(source(to)), std::string(len, '\0')};
     t.take(m.bytes.data(), len);
-    computer* const far = world_.at_address(to, owner.here);
+    computer* const far = world_.at_address(to, here);
     if (far == nullptr) return static_cast<std::int64_t>(len);  // nothing tells that it is lost
-    sim_link link = world_.net.link(owner.here, m.from, to);
-    if (const sim_link* set = world_.between.of(owner.here, *far)) link = *set;
-    if (!owner.here.wire.chance(link.loss))
-      world_.after(link.latency + owner.here.wire.up_to(link.jitter),
-                   [self = weak_from_this(), here = &owner.here, far, to,
-                    m = std::move(m)]() mutable { deliver(self, *here, *far, to, std::move(m)); });
+    sim_link link = world_.net.link(here, m.from, to);
+    if (const sim_link* set = world_.between.of(here.number, far->number)) link = *set;
+    if (!here.wire.chance(link.loss))
+      world_.after(
+          link.latency + here.wire.up_to(link.jitter),
+          [self = weak_from_this(), w = &world_, here = &here, far, to,
+           m = std::move(m)]() mutable { deliver(self, *w, *here, *far, to, std::move(m)); });
     return static_cast<std::int64_t>(len);
   }
 
@@ -85,7 +86,7 @@ class datagram_socket final : public object {
     if (name.family() != family_) return -EAFNOSUPPORT;
     if (!local_.empty()) return -EINVAL;
     if (const std::string path = name.path(); !path.empty())
-      if (const int e = owner.here.files.make_socket(path); e != 0) return e;
+      if (const int e = here.files.make_socket(path); e != 0) return e;
     if (const int e = world_.net.claim(*this, false, share_port_, name); e != 0) return e;
     local_ = name;
     return 0;
@@ -135,19 +136,19 @@ class datagram_socket final : public object {
   [[nodiscard]] address source(const address& to) const {
     if (family_ == AF_UNIX) return local_.empty() ? address::any(family_) : local_;
     if (!local_.wildcard()) return local_;
-    address from = to.on_loopback() ? address::loopback(family_) : owner.here.outer(family_);
+    address from = to.on_loopback() ? address::loopback(family_) : here.outer(family_);
     from.set_port(local_.port());
     return from;
   }
-  static void deliver(const std::weak_ptr<object>& sender, const computer& here, computer& far,
-                      const address& to, message m) {
-    world& w = far.home;
-    if (w.between.is_cut(here, far)) return;
+  static void deliver(const std::weak_ptr<object>& sender, world& home, const computer& here,
+                      computer& far, const address& to, message m) {
+    world& w = home;
+    if (w.is_cut(here, far)) return;
     auto found = w.net.owner(false, far, to);
     if (found == nullptr) {
       // A connected sender gets an error if no socket is bound there, as by ICMP.
       auto from = sender.lock();
-      if (from == nullptr || w.between.is_cut(far, here)) return;
+      if (from == nullptr || w.is_cut(far, here)) return;
       auto& self = static_cast<datagram_socket&>(*from);
       if (!self.remote_.empty()) self.error_ = ECONNREFUSED;
       w.changed(self);

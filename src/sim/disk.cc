@@ -6,13 +6,14 @@
 
 #include <cerrno>
 #include <set>
+#include <utility>
 
 #include "heddle/base/error.hh"
-#include "sim/process.hh"
 
 namespace heddle::sim {
 
-disk::disk(computer& home) : home_(home) {
+disk::disk(std::uint64_t bytes_max, std::function<nanoseconds()> wall)
+    : bytes_max_(bytes_max), wall_(std::move(wall)) {
   root_ = make(inode::kind::directory, 0755, nullptr);
   for (const char* path : {"/tmp", "/run"}) plant(path, inode::kind::directory, "");
 }
@@ -27,12 +28,11 @@ inode_ptr disk::make(inode::kind what, std::uint32_t mode, const inode_ptr& pare
   return n;
 }
 
-void disk::touch(inode& n) { n.changed_at = home_.wall(); }
+void disk::touch(inode& n) { n.changed_at = wall_(); }
 
 int disk::resize(inode& file, std::uint64_t len) {
   const std::uint64_t rest = bytes_ - file.content.size();
-  const std::uint64_t all_max = home_.home.options.disk_bytes_max;
-  if (len > all_max || rest > all_max - len) return -ENOSPC;
+  if (len > bytes_max_ || rest > bytes_max_ - len) return -ENOSPC;
   file.content.resize(len);
   bytes_ = rest + len;
   return 0;

@@ -7,13 +7,14 @@
 #include <sys/stat.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "heddle/base/clock.hh"
+#include "sim/inode.hh"
 #include "sim/name_log.hh"
 #include "sim/random.hh"
 
@@ -21,28 +22,8 @@ struct open_how;
 
 namespace heddle::sim {
 
-class computer;
 class object;
 class process;
-
-struct inode {
-  enum class kind : std::uint8_t { file, directory, link, socket };
-  using children = std::map<std::string, std::shared_ptr<inode>, std::less<>>;
-
-  kind what;
-  std::uint32_t mode;
-  std::uint64_t number;
-  nanoseconds changed_at{0};
-  std::string content;          ///< a file's content; a link's target
-  children names;               ///< a directory's entries
-  std::weak_ptr<inode> parent;  ///< where it is, or was before it was removed
-
-  // The state at the last sync.
-  std::string durable_content;
-  children durable_names;
-};
-
-using inode_ptr = std::shared_ptr<inode>;
 
 /// The result of walking a path.
 struct place {
@@ -65,7 +46,8 @@ struct file_entry {
 
 class disk {
  public:
-  explicit disk(computer& home);
+  /// `wall` gives the time for changed files.
+  disk(std::uint64_t bytes_max, std::function<nanoseconds()> wall);
 
   [[nodiscard]] place walk(inode_ptr start, std::string_view path, walk_rules rules) const;
   [[nodiscard]] const inode_ptr& root() const noexcept { return root_; }
@@ -102,7 +84,8 @@ class disk {
  private:
   [[nodiscard]] inode_ptr make(inode::kind what, std::uint32_t mode, const inode_ptr& parent);
 
-  computer& home_;
+  std::uint64_t bytes_max_;
+  std::function<nanoseconds()> wall_;
   name_log log_;
   inode_ptr root_;
   std::uint64_t inodes_made_ = 0;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "sim/process.hh"
+#include "sim/disk.hh"
 
 namespace heddle::sim {
 

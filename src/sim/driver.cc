@@ -17,9 +17,9 @@ using sim::inode;
 
 sim_driver::sim_driver(sim_options options)
     : world_(std::make_shared<sim::world>(std::move(options))),
-      process_(world_->lone_computer().start(*this)) {}
+      process_(world_->start(world_->lone_computer(), *this)) {}
 sim_driver::sim_driver(std::shared_ptr<sim::world> w, sim::computer& on)
-    : world_(std::move(w)), process_(on.start(*this)) {}
+    : world_(std::move(w)), process_(world_->start(on, *this)) {}
 sim_driver::~sim_driver() = default;
 
 void sim_driver::write_file(std::string_view path, std::string_view content) {

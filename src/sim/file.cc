@@ -39,9 +39,9 @@ class open_file final : public object {
     if (from > world_.options.disk_bytes_max) return -EFBIG;
     if (len == 0) return 0;
     if (from + len > file_->content.size())
-      if (const int e = owner.here.files.resize(*file_, from + len); e != 0) return e;
+      if (const int e = here.files.resize(*file_, from + len); e != 0) return e;
     t.take(file_->content.data() + from, len);
-    owner.here.files.touch(*file_);
+    here.files.touch(*file_);
     if (t.offset == at_cursor) cursor_ = from + len;
     return static_cast<std::int64_t>(len);
   }
@@ -66,7 +66,7 @@ inode_ptr inode_of(const object& o) {
 int sync_object(object& o) {
   const inode_ptr file = inode_of(o);
   if (file == nullptr) return -EINVAL;
-  o.owner.here.files.sync(*file);
+  o.here.files.sync(*file);
   return 0;
 }
 

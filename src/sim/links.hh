@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Links between the computers of a cluster: what a test has set for two of them, and the directions
-// that are cut. A cut direction loses datagrams, requests to connect and resets; the bytes and ends
-// of streams wait in their sockets, as TCP sends them again.
+// Links between the computers of a cluster, by their numbers: the link that a test has set for two
+// of them, and the directions that are cut. A cut direction loses datagrams, requests to connect
+// and resets; the bytes and ends of streams wait in their sockets, as TCP sends them again.
 #pragma once
 
 #include <functional>
@@ -10,44 +10,51 @@
 #include <vector>
 
 #include "heddle/sim/options.hh"
+#include "sim/random.hh"
 
 namespace heddle::sim {
 
-class computer;
-class world;
-
 class links {
  public:
-  explicit links(world& w) noexcept : world_(w) {}
+  /// A call to make some time after a direction is healed; `wire` draws how long.
+  struct waiter {
+    random_stream* wire;
+    std::move_only_function<void()> what;
+  };
+  struct healed {
+    time_point cut_at;
+    std::vector<waiter> waiting;
+  };
 
-  void cut(const computer& from, const computer& to);
-  /// Tells those that wait. They hear it later by a part of the time that the cut lasted, because a
-  /// sender tries again ever more rarely.
-  void heal(const computer& from, const computer& to);
-  void heal_all();
-  [[nodiscard]] bool is_cut(const computer& from, const computer& to) const noexcept {
-    return !cuts_.empty() && cuts_.contains(key(from, to));
+  void cut(unsigned from, unsigned to, time_point now) {
+    if (from != to) cuts_.try_emplace({from, to}, healed{now, {}});
   }
-  /// Calls once when the direction, which is cut, has been healed for a while.
-  void when_healed(computer& from, const computer& to, std::move_only_function<void()> what);
+  /// Ends a cut, and gives back the calls that waited.
+  [[nodiscard]] healed heal(unsigned from, unsigned to) {
+    return std::move(cuts_.extract({from, to}).mapped());
+  }
+  [[nodiscard]] bool is_cut(unsigned from, unsigned to) const noexcept {
+    return !cuts_.empty() && cuts_.contains({from, to});
+  }
+  /// The direction must be cut.
+  void wait(unsigned from, unsigned to, waiter w) {
+    cuts_.at({from, to}).waiting.push_back(std::move(w));
+  }
 
   /// Sets the link for both directions.
-  void set(const computer& one, const computer& other, const sim_link& link);
+  void set(unsigned one, unsigned other, const sim_link& link) {
+    links_[std::minmax(one, other)] = link;
+  }
   /// The link that was set for these two; null if none was.
-  [[nodiscard]] const sim_link* of(const computer& one, const computer& other) const noexcept;
+  [[nodiscard]] const sim_link* of(unsigned one, unsigned other) const noexcept {
+    if (links_.empty()) return nullptr;
+    const auto found = links_.find(std::minmax(one, other));
+    return found == links_.end() ? nullptr : &found->second;
+  }
 
  private:
   using pair = std::pair<unsigned, unsigned>;
-  struct cut_direction {
-    time_point since;
-    computer* from = nullptr;  ///< of those that wait
-    std::vector<std::move_only_function<void()>> waiting;
-  };
-  [[nodiscard]] static pair key(const computer& from, const computer& to) noexcept;
-  void heal(std::map<pair, cut_direction>::iterator at);
-
-  world& world_;
-  std::map<pair, cut_direction> cuts_;
+  std::map<pair, healed> cuts_;
   std::map<pair, sim_link> links_;
 };
 

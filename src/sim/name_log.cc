@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/disk.hh"
+#include "sim/inode.hh"
 
 namespace heddle::sim {
 

@@ -4,52 +4,19 @@
 // EADDRNOTAVAIL there.
 #pragma once
 
-#include <sys/socket.h>
-
 #include <map>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "heddle/sim/options.hh"
+#include "sim/address.hh"
 
 namespace heddle::sim {
 
 class computer;
 class object;
 class process;
-class world;
-
-/// A sockaddr in one spelling: no padding, no scope; equal names are equal bytes.
-class address {
- public:
-  address() = default;
-  /// Reads an address. Gives -EINVAL or -EAFNOSUPPORT for a kind that this world does not have.
-  static int parse(const ::sockaddr* from, unsigned len, address& out);
-  /// A wildcard or loopback address of this family.
-  static address any(int family);
-  static address loopback(int family);
-  /// The address of a host that has none of its own, as others see it.
-  static address outer(int family);
-
-  [[nodiscard]] int family() const noexcept;
-  [[nodiscard]] bool empty() const noexcept { return bytes_.empty(); }
-  [[nodiscard]] unsigned port() const noexcept;
-  void set_port(unsigned port) noexcept;
-  [[nodiscard]] bool wildcard() const noexcept;
-  [[nodiscard]] bool on_loopback() const noexcept;
-  /// The path of a Unix address in the file tree; "" for others.
-  [[nodiscard]] std::string path() const;
-  [[nodiscard]] std::span<const char> bytes() const noexcept { return bytes_; }
-  friend bool operator==(const address&, const address&) = default;
-
- private:
-  std::string bytes_;  // the sockaddr, cut to its length
-};
-
-/// Whether a socket bound to `bound` is meant by `to`.
-[[nodiscard]] bool reaches(const address& bound, const address& to) noexcept;
 
 struct host {
   std::vector<std::string> addresses;
@@ -58,7 +25,7 @@ struct host {
 
 class network {
  public:
-  explicit network(world& w) noexcept;
+  explicit network(const sim_options& options) noexcept : options_(options) {}
 
   /// Claims a name on the object's computer; port 0 picks one. -EADDRNOTAVAIL for an address of
   /// another computer; -EADDRINUSE unless both share it (SO_REUSEPORT).
@@ -88,7 +55,7 @@ class network {
     return {name.bytes().data(), name.bytes().size()};
   }
 
-  world& world_;
+  const sim_options& options_;
   std::vector<claimed> claims_;
   std::map<std::string, sim_link> links_;
   unsigned next_port_ = 32768;  // where Linux's range of picked ports begins

@@ -18,6 +18,7 @@
 
 namespace heddle::sim {
 
+class computer;
 class process;
 class world;
 
@@ -79,6 +80,7 @@ class object : public std::enable_shared_from_this<object> {
   virtual void closed() {}
 
   process& owner;              ///< the process that has, or had, its descriptor
+  computer& here;              ///< where it is
   const std::uint64_t number;  ///< names the object in lanes and records
   int fd = -1;
   std::deque<std::uint64_t> waiting[2];  ///< requests that wait to get and to put

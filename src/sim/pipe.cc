@@ -75,7 +75,7 @@ class pipe_end final : public object {
 }  // namespace
 
 object::object(process& owner) noexcept
-    : owner(owner), number(owner.home.next_object()), world_(owner.home) {}
+    : owner(owner), here(owner.here), number(owner.home.next_object()), world_(owner.home) {}
 
 void transfer::fill(const char* from, std::size_t len) const noexcept {
   for (const ::iovec& piece : pieces) {

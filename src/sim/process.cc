@@ -11,13 +11,12 @@
 
 namespace heddle::sim {
 
-process::process(computer& here, sim_driver& io)
+process::process(world& home, computer& here, sim_driver& io)
     : here(here),
-      home(here.home),
+      home(home),
       options(home.options),
       chance(here.number == 0 ? home.chance : own_chance_),
-      name(here.processes.empty() ? here.name
-                                  : here.name + '#' + std::to_string(here.processes.size() + 1)),
+      name(here.started == 0 ? here.name : here.name + '#' + std::to_string(here.started + 1)),
       trouble(options, stream('f', ".faults"), here.number == 0 ? nullptr : &home.faults, name),
       driver_(io),
       own_chance_(stream('o', ".order")),

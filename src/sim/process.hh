@@ -34,7 +34,7 @@ struct request {
 
 class process {
  public:
-  process(computer& here, sim_driver& io);
+  process(world& home, computer& here, sim_driver& io);
   process(const process&) = delete;
   process& operator=(const process&) = delete;
   ~process();

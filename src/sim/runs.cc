@@ -19,8 +19,6 @@ namespace heddle::sim {
 
 namespace {
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 /// A run and all that is known of it afterwards.
 struct finished_run {
   attempt what;

@@ -16,8 +16,6 @@ using real_clock = std::chrono::steady_clock;
 // A stream that cannot be calm as a whole is tried in up to 2^3 parts.
 constexpr int calm_depth = 3;
 
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 class shrinker {
  public:
   shrinker(run_file run, attempt first, const shrink_limits& limits,

@@ -18,6 +18,11 @@ struct attempt {
   std::map<std::string, std::uint64_t> draws;
 };
 
+/// The line that names what failed.
+[[nodiscard]] inline std::string first_line(const std::string& text) {
+  return text.substr(0, text.find('\n'));
+}
+
 struct shrink_limits {
   std::uint64_t runs_max;
   nanoseconds time_max;  ///< real

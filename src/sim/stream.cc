@@ -76,7 +76,7 @@ void stream_socket::arrive(stream_socket& sender, std::string bytes) {
 }
 
 nanoseconds stream_socket::span_to_arrival(std::size_t bytes) {
-  if (const sim_link* set = world_.between.of(owner.here, *far_)) link_ = *set;
+  if (const sim_link* set = world_.between.of(here.number, far_->number)) link_ = *set;
   time_point sent = world_.time();
   if (link_.bytes_per_second != 0) {
     const auto span = static_cast<unsigned __int128>(bytes) * 1'000'000'000u;
@@ -84,7 +84,7 @@ nanoseconds stream_socket::span_to_arrival(std::size_t bytes) {
                  nanoseconds{static_cast<std::int64_t>(span / link_.bytes_per_second)};
     sent = link_free_;
   }
-  const time_point when = sent + link_.latency + owner.here.wire.up_to(link_.jitter);
+  const time_point when = sent + link_.latency + here.wire.up_to(link_.jitter);
   arrived_last_ = std::max(arrived_last_, when);  // a stream keeps its order whatever the jitter
   return std::max(arrived_last_, world_.time()) - world_.time();
 }
@@ -105,7 +105,7 @@ void stream_socket::pass_or_hold(arrival what) {
   held_.push_back(std::move(what));
   if (held_.size() > 1) return;
   const auto self = std::static_pointer_cast<stream_socket>(shared_from_this());
-  world_.between.when_healed(owner.here, *far_, [self] { self->send_held(); });
+  world_.when_healed(here, *far_, [self] { self->send_held(); });
   world_.after(resend_time_max, [self, hold = ++holds_] {
     if (self->held_.empty() || self->holds_ != hold) return;
     self->held_.clear();

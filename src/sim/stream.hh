@@ -115,15 +115,15 @@ class stream_socket final : public object {
   }
   [[nodiscard]] bool on_unix() const { return family_ == AF_UNIX; }
   [[nodiscard]] nanoseconds span_to_arrival(std::size_t bytes);
-  [[nodiscard]] bool cut_out() const noexcept { return world_.between.is_cut(owner.here, *far_); }
-  [[nodiscard]] bool cut_in() const noexcept { return world_.between.is_cut(*far_, owner.here); }
+  [[nodiscard]] bool cut_out() const noexcept { return world_.is_cut(here, *far_); }
+  [[nodiscard]] bool cut_in() const noexcept { return world_.is_cut(*far_, here); }
   [[nodiscard]] std::shared_ptr<stream_socket> peer() const { return peer_.lock(); }
 
   int family_;
   state state_ = state::idle;
   byte_queue in_;
   std::weak_ptr<stream_socket> peer_;
-  computer* far_ = &owner.here;  // the peer's
+  computer* far_ = &here;  // the peer's
   address local_, remote_;
   sim_link link_{};
   time_point link_free_{}, arrived_last_{};

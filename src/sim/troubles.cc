@@ -147,10 +147,8 @@ run_file cluster::record() const {
 
 std::map<std::string, std::uint64_t> cluster::draws() const {
   std::map<std::string, std::uint64_t> all{{"turns", world_->chance.draws()}};
-  for (const auto& c : world_->computers()) {
-    all[c->name + ".wire"] = c->wire.draws();
-    for (const auto& p : c->processes) all[p->name + ".order"] = p->chance.draws();
-  }
+  for (const auto& c : world_->computers()) all[c->name + ".wire"] = c->wire.draws();
+  for (const auto& p : world_->processes()) all[p->name + ".order"] = p->chance.draws();
   return all;
 }
 

@@ -9,25 +9,55 @@
 
 namespace heddle::sim {
 
+namespace {
+
+// Linux sends a segment again after ever longer pauses, of at most 120 s (TCP_RTO_MAX).
+constexpr nanoseconds resend_pause_max{120'000'000'000};
+
+}  // namespace
+
 world::world(sim_options o)
     : options(std::move(o)),
       choices{options.choices},
       log(options.trace_lines_max),
       chance(options.seed, 'w', &choices, &calm["turns"]),
-      net(*this),
-      between(*this),
+      net(options),
       time_(options.start) {}
 
 world::~world() = default;
 
 computer& world::lone_computer() {
-  return *computers_.emplace_back(std::make_unique<computer>(*this, 0, ""));
+  return *computers_.emplace_back(
+      std::make_unique<computer>(options, time_, 0U, "", chance, random_stream(0, 0)));
 }
 
 computer& world::add_computer(std::string name) {
   const auto number = static_cast<unsigned>(computers_.size() + 1);
   log.names.push_back(name);
-  return *computers_.emplace_back(std::make_unique<computer>(*this, number, std::move(name)));
+  random_stream own = stream(name + ".wire");
+  return *computers_.emplace_back(
+      std::make_unique<computer>(options, time_, number, std::move(name), chance, own));
+}
+
+process& world::start(computer& on, sim_driver& io) {
+  process& made = *processes_.emplace_back(std::make_unique<process>(*this, on, io));
+  on.last = &made;
+  ++on.started;
+  return made;
+}
+
+void world::cut(const computer& from, const computer& to) {
+  log.add({time_, from.number}, trace_kind::cut, 0, op_code::poll, -1, to.number);
+  between.cut(from.number, to.number, time_);
+}
+
+void world::heal(const computer& from, const computer& to) {
+  if (!is_cut(from, to)) return;
+  log.add({time_, from.number}, trace_kind::heal, 0, op_code::poll, -1, to.number);
+  // A sender tries again ever more rarely, so it finds out later by a part of the time.
+  links::healed now = between.heal(from.number, to.number);
+  const nanoseconds latest = std::min(time_ - now.cut_at, resend_pause_max);
+  for (links::waiter& w : now.waiting) after(w.wire->up_to(latest), std::move(w.what));
 }
 
 computer* world::at_address(const address& a, computer& from) noexcept {

@@ -19,6 +19,10 @@
 #include "sim/random.hh"
 #include "sim/trace.hh"
 
+namespace heddle {
+class sim_driver;
+}  // namespace heddle
+
 namespace heddle::sim {
 
 class world {
@@ -32,8 +36,24 @@ class world {
   computer& lone_computer();
   /// Adds a computer of a cluster.
   computer& add_computer(std::string name);
+  /// Makes the process that runs on a computer from now on, with its driver.
+  process& start(computer& on, sim_driver& io);
   [[nodiscard]] const std::vector<std::unique_ptr<computer>>& computers() const noexcept {
     return computers_;
+  }
+  /// All processes that ever ran, the oldest first.
+  [[nodiscard]] const std::vector<std::unique_ptr<process>>& processes() const noexcept {
+    return processes_;
+  }
+  // Directions between computers, see links.hh.
+  void cut(const computer& from, const computer& to);
+  void heal(const computer& from, const computer& to);
+  [[nodiscard]] bool is_cut(const computer& from, const computer& to) const noexcept {
+    return between.is_cut(from.number, to.number);
+  }
+  /// Calls once when the direction, which is cut, has been healed for a while.
+  void when_healed(computer& from, const computer& to, std::move_only_function<void()> what) {
+    between.wait(from.number, to.number, {&from.wire, std::move(what)});
   }
   /// The computer to which packets for this address go, as `from` sends them; null if none has it.
   [[nodiscard]] computer* at_address(const address& a, computer& from) noexcept;
@@ -82,6 +102,7 @@ class world {
   std::map<key, std::move_only_function<void()>> queue_;
   std::deque<std::shared_ptr<object>> stirred_;
   std::vector<std::unique_ptr<computer>> computers_;
+  std::vector<std::unique_ptr<process>> processes_;
 };
 
 }  // namespace heddle::sim

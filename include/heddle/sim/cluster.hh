@@ -134,7 +134,8 @@ struct cluster_options {
 ///   EXPECT_TRUE(end) << end.why << all.trace_text();
 class cluster {
  public:
-  explicit cluster(cluster_options options = {});
+  cluster();
+  explicit cluster(cluster_options options);
   cluster(const cluster&) = delete;
   cluster& operator=(const cluster&) = delete;
   ~cluster();
