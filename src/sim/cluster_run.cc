@@ -14,7 +14,7 @@ namespace heddle::sim {
 
 namespace {
 
-// On the clock of a process that has ended, which costs nothing: what counts are its turns.
+// On the clock of a process that has ended. Its time costs nothing: only turns are limited.
 constexpr nanoseconds unwind_time_max = std::chrono::hours(1);
 
 /// Makes a runtime the current one of this thread: nodes take turns and end in any order, and a

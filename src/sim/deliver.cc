@@ -38,7 +38,7 @@ void process::deliver_one(worker& w, std::size_t pick) {
 
 void process::deliver(std::uint64_t number, worker& w) {
   request* const found = find_request(number);
-  if (found == nullptr) return;  // it has ended with its process
+  if (found == nullptr) return;  // ended with the process
   request& r = *found;
   operation& op = *r.op;
   const completion c = r.ready.front();

@@ -72,7 +72,7 @@ class disk {
   using listing = std::map<std::string, std::string>;
   [[nodiscard]] listing list(bool durable) const;
   /// Plays a power failure. Each change that was not synced is kept or lost as `kept` draws;
-  /// without it, all are lost. What is left is durable (disk_crash.cc).
+  /// without it, all are lost. The rest is durable then (disk_crash.cc).
   void crash(random_stream* kept = nullptr);
   /// Changes the length of a file within the disk's limit: 0 or -ENOSPC.
   int resize(inode& file, std::uint64_t len);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a power failure leaves: of the changes of names those that the journal had written
+// A power failure leaves of the changes of names those that the journal had written
 // (name_log.hh), and of a file's content each page as it was or as it is, with an end that may be
 // cut at any 512 bytes.
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t sector_bytes = 512;
 
-/// What is left of a file whose content changed from `old` to `now`.
+/// The rest of a file whose content changed from `old` to `now`.
 std::string content_kept(const std::string& old, const std::string& now, random_stream& kept) {
   std::size_t len = kept.below(2) == 0 ? old.size() : now.size();
   if (now.size() > old.size()) {

@@ -87,7 +87,7 @@ void name_log::commit(const inode& folder) {
 
 void name_log::crash(random_stream* kept) {
   touched lost;
-  // Of eight changes that could be kept, 1 to 7 are: some failures lose little, others much.
+  // 1 to 7 of eight changes that could be kept are: some failures lose little, others much.
   const std::uint64_t of_eight = kept == nullptr ? 0 : 1 + kept->below(7);
   for (const change_of_names& c : log_) {
     const bool drawn = kept != nullptr && kept->below(8) < of_eight;

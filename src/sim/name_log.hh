@@ -37,9 +37,9 @@ class name_log {
   struct change_of_names {
     std::vector<name_entry> entries;
     std::vector<const inode*> moved;   // made, moved, replaced or removed
-    std::vector<const inode*> around;  // of a rename: its folders, and the folders around them
+    std::vector<const inode*> around;  // a rename's folders, and those around them
   };
-  /// What some changes touch.
+  /// Names and inodes that some changes touch.
   class touched {
    public:
     void add(const change_of_names& c);

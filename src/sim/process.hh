@@ -109,7 +109,7 @@ class process {
   world& home;
   const sim_options& options;
   random_stream& chance;   ///< order, delays, races
-  const std::string name;  ///< of its computer; web#2 after the first restart
+  const std::string name;  ///< the computer's; web#2 after the first restart
   faults trouble;
   bool stalled = false;
   std::atomic<int> outside{0};

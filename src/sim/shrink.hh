@@ -12,7 +12,7 @@
 
 namespace heddle::sim {
 
-/// What a scenario said of a run, and how many numbers each stream of chance gave.
+/// A scenario's verdict on a run, and how many numbers each stream of chance gave.
 struct attempt {
   std::string said;
   std::map<std::string, std::uint64_t> draws;

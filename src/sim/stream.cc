@@ -89,8 +89,8 @@ nanoseconds stream_socket::span_to_arrival(std::size_t bytes) {
   return std::max(arrived_last_, world_.time()) - world_.time();
 }
 
-/// Has something arrive at the peer, in order. What is sent to another computer waits here when the
-/// direction is cut at that moment.
+/// Has something arrive at the peer, in order. On its way to another computer it waits here when
+/// the direction is cut at that moment.
 void stream_socket::travel(nanoseconds span, arrival what) {
   world_.after(span, [self = shared_from_this(), what = std::move(what)]() mutable {
     static_cast<stream_socket&>(*self).pass_or_hold(std::move(what));

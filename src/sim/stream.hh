@@ -86,7 +86,7 @@ class stream_socket final : public object {
                 const std::shared_ptr<stream_socket>& served);
   void arrive(stream_socket& sender, std::string bytes);
   void end_output();
-  /// What arrives at the peer. It gets its sender, and must not hold it: it may wait in it.
+  /// An arrival at the peer. It gets its sender, and must not hold it, because it may wait in it.
   using arrival = std::move_only_function<void(stream_socket& sender)>;
   void travel(nanoseconds span, arrival what);
   void pass_or_hold(arrival what);

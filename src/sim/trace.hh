@@ -31,7 +31,7 @@ enum class trace_kind : std::uint8_t {
   death,    ///< a process ends; value = 1 at a power failure
   cut,      ///< packets to computer number `value` are lost from now on
   heal,     ///< packets to computer number `value` arrive again
-  pause,    ///< the process stands still; value = nanoseconds
+  pause,    ///< a process makes no turns for value nanoseconds
   clock,    ///< the wall clock jumps; value = nanoseconds
 };
 
@@ -59,7 +59,7 @@ class trace {
   /// The last records, one a line: of all computers, or of one.
   [[nodiscard]] std::string text(std::optional<unsigned> computer = std::nullopt) const;
 
-  std::vector<std::string> names;  ///< of the computers; empty in a world of one
+  std::vector<std::string> names;  ///< computers; empty in a world of one
 
  private:
   struct record {

@@ -91,7 +91,7 @@ void cluster::draw_troubles() {
 void cluster::apply(const trouble& t) {
   node* const one = find(t.node);
   node* const other = t.other.empty() ? one : find(t.other);
-  if (one == nullptr || other == nullptr) {  // of an edited file, or of a run with fewer nodes
+  if (one == nullptr || other == nullptr) {  // in an edited file, or with fewer nodes
     note("no node " + (one == nullptr ? t.node : t.other));
     return;
   }

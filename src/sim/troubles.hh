@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What goes wrong in a run of a cluster, between its file (run_file.hh) and its world.
+// Troubles and faults of a run of a cluster, between its file (run_file.hh) and its world.
 #pragma once
 
 #include "heddle/sim/run_file.hh"

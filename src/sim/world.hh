@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The simulated world: what all its computers share. These are the time, the queue of what will
-// happen, the network, chance, and the trace. A sim_driver that a program makes for itself makes a
-// world of one computer, whose process moves the time on; a cluster (cluster.hh) moves it on
-// itself.
+// The simulated world: the time, the queue of events, the network, chance and the trace, which all
+// its computers share. A sim_driver that a program makes for itself makes a world of one computer,
+// whose process moves the time on; a cluster (cluster.hh) moves it on itself.
 #pragma once
 
 #include <deque>
@@ -66,7 +65,7 @@ class world {
   void restore_time(time_point before) noexcept { time_ = before; }
   void jump(time_point to);
 
-  // What will happen.
+  // Events to come.
   void at(time_point when, std::move_only_function<void()> what);
   /// Runs `what` now if the span is zero, else after it.
   void after(nanoseconds span, std::move_only_function<void()> what);
@@ -87,7 +86,7 @@ class world {
   sim_options options;
   tape choices;                             ///< drawn before what the seed gives
   std::map<std::string, calm_ranges> calm;  ///< by the name of a stream
-  fault_book faults;                        ///< of a cluster
+  fault_book faults;                        ///< faults of a cluster
   trace log;
   random_stream chance;  ///< order, delays, races
   network net;

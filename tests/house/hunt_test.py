@@ -42,12 +42,12 @@ class Table(unittest.TestCase):
                 suite = re.escape(part.removeprefix("*/").split(".")[0].split("/")[0])
                 using = [file for file in folder.glob("*.cc")
                          if re.search(rf"_TEST\({suite},", text := file.read_text("utf-8"))
-                         and "for_seeds" in text + "".join(
+                         and re.search(r"\bfor_(?:seeds|runs)\b", text + "".join(
                              header.read_text("utf-8")
                              for name in re.findall(r'#include "([^"]+)"', text)
                              for header in (ROOT / "tests" / name, folder / name)
-                             if header.is_file() and header.name != "seeds.hh")]
-                self.assertTrue(using, f"{row.name}: no file with {suite} uses for_seeds")
+                             if header.is_file() and header.name != "seeds.hh"))]
+                self.assertTrue(using, f"{row.name}: no file with {suite} draws seeds")
 
     def test_a_commit_takes_at_most_five_minutes(self):
         rows = hunt.rows_of(hunt.ROWS.read_text("utf-8"))

@@ -29,7 +29,7 @@ struct node_options {
   /// Letters, digits, '-', '_' and '.'; also its host name, which all nodes can resolve.
   std::string name;
   std::vector<std::string> addresses = {};  ///< numeric; empty: 10.0.0.1 for the first node, ...
-  /// Called at each start of the node. The process ends with it: what is still open then is closed,
+  /// Called at each start of the node. The process ends with it: descriptors are closed then,
   /// and tasks that have not ended are cancelled, without effect.
   std::function<task<int>(node&)> program;
   bool service = false;         ///< cluster::run() does not wait for the end of its program
@@ -49,11 +49,11 @@ class node {
   ~node();
 
   [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
-  /// Its first address.
+  /// The node's first address.
   [[nodiscard]] const std::string& address() const noexcept { return options_.addresses.front(); }
   /// Whether its process runs: since run() began or a restart, until a kill or the program's end.
   [[nodiscard]] bool running() const noexcept;
-  /// What the program returned, if it has ended by itself since the last start.
+  /// The value of the program, if it has ended by itself since the last start.
   [[nodiscard]] std::optional<int> result() const noexcept { return result_; }
   /// How often the node was started.
   [[nodiscard]] unsigned starts() const noexcept { return starts_; }
@@ -93,14 +93,14 @@ struct outcome {
     failed,  ///< a program threw, or did not end after a kill; each later run() says so, too
   };
   kind how = kind::finished;
-  std::string why = {};  ///< what happened and where; empty if finished
+  std::string why = {};  ///< the event and its place; empty if finished
   [[nodiscard]] explicit operator bool() const noexcept { return how == kind::finished; }
 };
 
-/// What is drawn to go wrong before a run begins (run_file.hh).
+/// Troubles that are drawn before a run begins (run_file.hh).
 struct trouble_options {
   unsigned count_max = 0;  ///< 0 to this many
-  /// They come before; at this time all is healed, and what was killed starts again.
+  /// Troubles come before; at this time all is healed, and killed nodes start again.
   nanoseconds until = std::chrono::seconds(20);
   /// Partitions are healed and kills followed by a restart at drawn times, or not until the end.
   std::vector<trouble_kind> kinds = {trouble_kind::partition, trouble_kind::kill,
@@ -111,17 +111,17 @@ struct cluster_options {
   /// The seed, the links, the faults; the buffers and other limits are those of each node.
   sim_options world = {};
   trouble_options trouble = {};
-  std::optional<run_file> replay = {};  ///< its seed and what it says, instead of what is drawn
+  std::optional<run_file> replay = {};  ///< a run to repeat, instead of drawn troubles
   unsigned nodes_max = 32;
   std::uint64_t memory_bytes_max = std::uint64_t{2} << 30;  ///< address space for frames, of all
   nanoseconds time_max = std::chrono::hours(1);             ///< virtual, in all
   std::function<void(const cluster&)> at_end = {};  ///< called before its destructor ends processes
-  std::uint64_t turns_max = 10'000'000;             ///< of all nodes together
+  std::uint64_t turns_max = 10'000'000;             ///< turns of all nodes together
 };
 
 /// A world with several nodes. Functions that break something do so at once, and may be called
-/// before run(), from at(), and by programs. Declare the cluster behind all that its programs use:
-/// their tasks end in its destructor.
+/// before run(), from at(), and by programs. Declare the cluster behind all that its programs use,
+/// because their tasks end in its destructor.
 /// Thread: one, for all nodes. Owns: the nodes; its destructor ends their processes.
 /// Errors: failure(invalid_argument) with the name of the option that is wrong.
 ///
@@ -145,8 +145,8 @@ class cluster {
   [[nodiscard]] std::span<const std::unique_ptr<node>> nodes() const noexcept { return nodes_; }
 
   // The network.
-  /// Cuts one direction. Datagrams, requests to connect and resets are lost in it. What a stream
-  /// sends waits, and arrives after heal(), later by at most the time that the cut lasted; after
+  /// Cuts one direction. Datagrams, requests to connect and resets are lost in it. Bytes and ends
+  /// of streams wait, and arrive after heal(), later by at most the time that the cut lasted; after
   /// 924.6 s the sender sees ETIMEDOUT.
   void partition(node& from, node& to);
   void partition(std::span<node* const> from, std::span<node* const> to);
@@ -161,7 +161,7 @@ class cluster {
   // Processes and clocks.
   /// From now on nothing that the process does reaches the others. No destructor has an effect: the
   /// tasks are cancelled apart, to free their memory. If nothing runs, a power failure still loses
-  /// what was not synced.
+  /// changes that were not synced.
   void kill(node& n, death how = death::power);
   /// Starts the program again on what the disk has kept, before anything else happens. Does nothing
   /// if the node runs.
@@ -171,7 +171,7 @@ class cluster {
   /// Sets the node's driver::wall_time() forward or back; its now() never jumps.
   void jump_clock(node& n, nanoseconds span);
 
-  /// A size of this run, such as the number of clients: what a replayed file says, else `usual`.
+  /// A size of this run, such as the number of clients: that of a replayed file, else `usual`.
   /// Shrinking makes it smaller, down to 1, so let it bound what the programs do.
   [[nodiscard]] std::uint64_t size(const std::string& name, std::uint64_t usual);
 
@@ -181,8 +181,8 @@ class cluster {
   /// The time since the start of the cluster.
   [[nodiscard]] nanoseconds time() const noexcept;
   /// Starts the nodes, and runs until all programs but services have ended, or with services alone
-  /// as long as anything can happen; for at most this time. What functions given to at() throw
-  /// leaves it; it can be called again.
+  /// as long as anything can happen; for at most this time. Exceptions of functions given to at()
+  /// leave it; it can be called again.
   outcome run(nanoseconds longest);
 
   // The trace.
@@ -190,7 +190,7 @@ class cluster {
   /// The last records of all nodes, or of one.
   [[nodiscard]] std::string trace_text(const node* only = nullptr) const;
   void note(std::string_view text);
-  /// The run until now: its seed, what was drawn to go wrong, the faults that came, its trace.
+  /// The run until now: its seed, the troubles that were drawn, the faults that came, its trace.
   [[nodiscard]] run_file record() const;
   /// How many numbers each stream of chance has given.
   [[nodiscard]] std::map<std::string, std::uint64_t> draws() const;

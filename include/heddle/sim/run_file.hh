@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a run of a cluster was, as a file: its seed, what broke and when, and how it failed. The
-// file replays the run, people can read and edit it, and leaving one fault out moves no other one.
-// docs/reference/sim.md has the format.
+// A run of a cluster as a file: its seed, the troubles and faults with their times, and how it
+// failed. The file replays the run, people can read and edit it, and leaving one fault out moves no
+// other one. docs/reference/sim.md has the format.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct operation_fault {
   std::string operation;        ///< "send", "open", "socket", ...
   std::uint64_t ordinal = 1;    ///< the 3rd send is 3; those of each process and kind are counted
   int error = 0;                ///< errno; 0: it is tried
-  bool reset = false;           ///< its connection breaks
-  std::uint32_t bytes_max = 0;  ///< it moves no more than this; 0: no bound
-  nanoseconds delay{0};         ///< it starts later
+  bool reset = false;           ///< the connection breaks
+  std::uint32_t bytes_max = 0;  ///< no more than this moves; 0: no bound
+  nanoseconds delay{0};         ///< the operation starts later
 };
 
 /// Draws of a stream of chance, numbered from 1, that give what changes least instead of what the
@@ -50,14 +50,14 @@ struct calm_draws {
 
 struct run_file {
   std::string program = {};  ///< the name of the scenario
-  std::string build = {};    ///< of the program that wrote the file; see build_id()
+  std::string build = {};    ///< the build that wrote the file; see build_id()
   std::uint64_t seed = 1;
   nanoseconds calm_at{0};  ///< from then on all is healed; 0: never
   std::vector<trouble> troubles = {};
   std::vector<operation_fault> faults = {};
   std::vector<calm_draws> calm = {};
   std::map<std::string, std::uint64_t> sizes = {};  ///< cluster::size()
-  std::string expect = {};                          ///< what the scenario says of it, in one line
+  std::string expect = {};                          ///< the scenario's verdict, in one line
   std::uint64_t trace_hash = 0;
 };
 

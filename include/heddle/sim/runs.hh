@@ -12,10 +12,10 @@
 
 namespace heddle::sim {
 
-/// Makes a cluster of these options, adds nodes, runs it, and says what is wrong, or "". The first
-/// line of what it says names the check, and what it found in few words ("lost: key 7"): a smaller
-/// run counts only if it fails with the same line. What is not drawn from the cluster must be the
-/// same in each run.
+/// Makes a cluster of these options, adds nodes, runs it, and gives a verdict: the fault, or "".
+/// The first line of a verdict names the check, and its finding in few words ("lost: key 7"): a
+/// smaller run counts only if it fails with the same line. All that is not drawn from the cluster
+/// must be the same in each run.
 using scenario = std::function<std::string(const cluster_options&)>;
 
 /// Shrinking leaves faults out (delta debugging: Zeller and Hildebrandt 2002), makes sizes smaller,
@@ -24,17 +24,17 @@ using scenario = std::function<std::string(const cluster_options&)>;
 ///   HEDDLE_RUN         a file to replay, instead of all seeds
 ///   HEDDLE_RUN_ANYWAY  1: replay it though another build wrote it
 struct runs_options {
-  std::string name;                      ///< of the scenario and its files; letters, digits and '-'
-  seeds_options seeds = {};              ///< which ones; its `command` also replays
-  cluster_options cluster = {};          ///< without seed and at_end
-  std::string folder = "build/sim";      ///< for the files NAME-SEED.run and NAME-SEED.trace
+  std::string name;                  ///< the scenario's, and its files'; letters, digits and '-'
+  seeds_options seeds = {};          ///< the seeds to run; `command` also replays
+  cluster_options cluster = {};      ///< without seed and at_end
+  std::string folder = "build/sim";  ///< for the files NAME-SEED.run and NAME-SEED.trace
   std::uint64_t shrink_runs_max = 2000;  ///< runs that shrinking may take; 0: do not shrink
   nanoseconds shrink_time_max = std::chrono::seconds(120);
 };
 
 struct runs_outcome {
   std::uint64_t ran = 0;
-  std::string failed = {};  ///< what the scenario said of the run that failed
+  std::string failed = {};  ///< the verdict on the run that failed
   std::string file = {};    ///< where the small run is; empty if it could not be written
   run_file smallest = {};   ///< the run that failed, made small
   std::uint64_t shrink_runs = 0;
