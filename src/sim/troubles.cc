@@ -81,8 +81,8 @@ void cluster::draw_troubles() {
       troubles_.push_back(std::move(t));
       if (again) troubles_.push_back(std::move(mended));
     }
-    std::stable_sort(troubles_.begin(), troubles_.end(),
-                     [](const trouble& a, const trouble& b) { return a.at < b.at; });
+    std::sort(troubles_.begin(), troubles_.end(),
+              [](const trouble& a, const trouble& b) { return a.at < b.at; });
   }
   for (const trouble& t : troubles_) at(t.at, [this, t] { apply(t); });
   if (calm_at.count() != 0) at(calm_at, [this] { calm_down(); });
