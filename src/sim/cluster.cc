@@ -61,6 +61,18 @@ void check_link(const sim_link& link, const char* what) {
 void check_world(const sim_options& o) {
   check_link(o.link, "cluster_options::world.link");
   check_link(o.slow_link, "cluster_options::world.slow_link");
+  const sim_rates& r = o.faults;
+  for (const double rate : {r.short_transfer, r.interrupted, r.reset, r.no_memory, r.no_descriptors,
+                            r.io_error, r.delayed, o.inline_rate, o.slow_links})
+    if (!(rate >= 0 && rate <= 1))
+      refuse(
+          "cluster_options::world: the rates of faults, inline_rate and slow_links are from 0 to "
+          "1");
+  if (o.disk_delay_max.count() < 0 || o.cancel_delay_max.count() < 0 ||
+      o.fault_delay_max.count() < 0)
+    refuse(
+        "cluster_options::world: disk_delay_max, cancel_delay_max, fault_delay_max are not "
+        "negative");
   if (o.clock_step.count() < 0) refuse("cluster_options::world.clock_step: it is not negative");
   if (o.socket_buffer_bytes == 0) refuse("cluster_options::world.socket_buffer_bytes: at least 1");
 }
@@ -90,6 +102,9 @@ cluster::cluster() : cluster(cluster_options()) {}
 
 cluster::cluster(cluster_options options) : options_(std::move(options)) {
   check_world(options_.world);
+  if (options_.trouble.count_max != 0 && options_.trouble.until.count() <= 0)
+    refuse("cluster_options::trouble.until: troubles need time");
+  if (options_.time_max.count() <= 0) refuse("cluster_options::time_max: a run needs time");
   if (options_.replay) options_.world.seed = options_.replay->seed;
   world_ = std::make_shared<world>(options_.world);
   if (options_.replay) follow(*options_.replay, *world_);

@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <set>
 #include <utility>
@@ -34,12 +35,14 @@ int disk::resize(inode& file, std::uint64_t len) {
   const std::uint64_t rest = bytes_ - file.content.size();
   if (len > bytes_max_ || rest > bytes_max_ - len) return -ENOSPC;
   file.content.resize(len);
+  file.least_bytes = std::min<std::uint64_t>(file.least_bytes, len);
   bytes_ = rest + len;
   return 0;
 }
 
 void disk::sync(inode& n) {
   n.durable_content = n.content;
+  n.least_bytes = n.content.size();
   if (n.what == inode::kind::directory) log_.commit(n);
 }
 

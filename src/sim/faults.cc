@@ -68,6 +68,13 @@ std::optional<std::size_t> kind_of(std::string_view name) noexcept {
   return std::nullopt;
 }
 
+bool can_have(std::size_t kind, std::string_view what) noexcept {
+  if (what == "error") return true;
+  if (kind >= op_code_count) return false;
+  const nature can = nature_of(static_cast<op_code>(kind));
+  return what == "reset" ? can.stream : what == "short" ? can.transfers : what == "delay";
+}
+
 faults::faults(const sim_options& options, random_stream random, fault_book* book,
                std::string process)
     : random_(random),

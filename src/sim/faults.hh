@@ -36,6 +36,10 @@ struct fault {
 [[nodiscard]] std::optional<std::size_t> kind_of(std::string_view name) noexcept;
 inline constexpr std::size_t kind_count = op_code_count + sim_call_count;
 
+/// Whether a fault of this kind can happen to an operation or a call. `what` is a field of a run
+/// file: error, reset, short, delay.
+[[nodiscard]] bool can_have(std::size_t kind, std::string_view what) noexcept;
+
 /// The faults of operations of a whole cluster: those that came, or those that are to come. Each is
 /// named by its process, the kind of operation and its number among these, from 1, so that leaving
 /// one out changes no other.

@@ -26,6 +26,7 @@ struct inode {
 
   // The state at the last sync.
   std::string durable_content;
+  std::uint64_t least_bytes = 0;  ///< the content's shortest length since then
   children durable_names;
 };
 

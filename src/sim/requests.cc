@@ -110,7 +110,7 @@ bool process::start(request& r, const fault& f) {
     finish(r, {f.error != 0 ? f.error : -EBADF});
     return true;
   }
-  if (f.reset) r.target->reset();
+  if (f.reset && r.target != nullptr) r.target->reset();
   const std::uint64_t number = r.number;
   const bool file = r.target != nullptr && inode_of(*r.target) != nullptr;
   if (file || !at_object) r.not_before += duration_of(r);

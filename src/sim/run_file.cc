@@ -227,7 +227,8 @@ operation_fault read_fault(line_words& line) {
   operation_fault f;
   f.process = line.word("a process");
   f.operation = line.word("a kind of operation");
-  if (!kind_of(f.operation)) line.refuse("'" + f.operation + "' is no kind of operation");
+  const std::optional<std::size_t> kind = kind_of(f.operation);
+  if (!kind) line.refuse("'" + f.operation + "' is no kind of operation");
   f.ordinal = line.number(line.word("the number of the operation"));
   if (f.ordinal == 0) line.refuse("operations are counted from 1");
   do {
@@ -235,6 +236,9 @@ operation_fault read_fault(line_words& line) {
     const std::size_t equals = std::min(word.find('='), word.size());
     const std::string_view key = word.substr(0, equals);
     const std::string_view value = word.substr(std::min(equals + 1, word.size()));
+    const bool known = key == "error" || key == "reset" || key == "short" || key == "delay";
+    if (known && !can_have(*kind, key))
+      line.refuse(f.operation + " cannot have the fault " + std::string(key));
     if (key == "error") {
       for (const auto& [number, name] : error_words)
         if (value == name) f.error = number;
@@ -310,6 +314,7 @@ run_file parse_run_file(std::string_view text) {
   while (!text.empty() || number == 0) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view whole = text.substr(0, end);
+    if (whole.ends_with('\r')) whole.remove_suffix(1);
     text.remove_prefix(std::min(end + 1, text.size()));
     line_words line(whole, ++number);
     if (number == 1) {

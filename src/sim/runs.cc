@@ -2,13 +2,15 @@
 // for_runs: seeds, the small run that is left of a failure, and its replay.
 #include "heddle/sim/runs.hh"
 
-#include <cinttypes>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
 #include "heddle/base/error.hh"
@@ -24,6 +26,7 @@ struct finished_run {
   attempt what;
   run_file record;
   std::string trace;
+  std::set<std::string> nodes;
 };
 
 class scenario_runs {
@@ -49,6 +52,8 @@ class scenario_runs {
     finished_run done;
     bool made = false;
     own.at_end = [&](const cluster& world) {
+      done.nodes.clear();
+      for (const auto& n : world.nodes()) done.nodes.insert(n->name());
       made = true;
       done.what.draws = world.draws();
       done.record = world.record();
@@ -58,6 +63,8 @@ class scenario_runs {
       done.what.said = body_(own);
     } catch (const std::exception& e) {
       done.what.said = std::string("throws: ") + e.what();
+    } catch (...) {
+      done.what.said = "throws: something that is no std::exception";
     }
     if (!made && done.what.said.empty())
       done.what.said = "no cluster: the scenario makes none of the options that it gets";
@@ -75,8 +82,10 @@ class scenario_runs {
 constexpr std::uint32_t trace_lines_kept = 1'000'000;
 
 std::string read_all(const std::string& path, bool& there) {
+  std::error_code wrong;
   std::ifstream file(path, std::ios::binary);
-  there = file.is_open();
+  there = file.is_open() && !std::filesystem::is_directory(path, wrong);
+  if (!there) return "";
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
@@ -102,6 +111,29 @@ std::string first_difference(const std::string& then, const std::string& now) {
     return "first difference at record " + std::to_string(number) +
            "\n  then: " + (more ? was : "the end") + "\n  now:  " + (also ? is : "the end") + '\n';
   }
+}
+
+/// The nodes of a file that the scenario does not have.
+std::set<std::string> unknown_nodes(const run_file& file, const std::set<std::string>& nodes) {
+  std::set<std::string> named;
+  for (const trouble& t : file.troubles) {
+    named.insert(t.node);
+    if (!t.other.empty()) named.insert(t.other);
+  }
+  for (const operation_fault& f : file.faults)
+    named.insert(f.process.substr(0, f.process.find('#')));
+  std::erase_if(named, [&nodes](const std::string& name) { return nodes.contains(name); });
+  return named;
+}
+
+/// Refuses a name that cannot be a file's.
+void check_name(const std::string& name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  if (name.empty() || name.size() > 100 || !std::all_of(name.begin(), name.end(), plain))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "runs_options::name: '" + name + "' is not of 1 to 100 letters, digits and '-'");
 }
 
 void say(const std::string& text) { std::fprintf(stderr, "heddle: %s\n", text.c_str()); }
@@ -131,7 +163,8 @@ runs_outcome replay(const char* path, const runs_options& options, scenario_runs
     return outcome;
   }
   const bool other_build = file.build != build_id();
-  if (other_build && variable("HEDDLE_RUN_ANYWAY") == nullptr) {
+  const char* const anyway = variable("HEDDLE_RUN_ANYWAY");
+  if (other_build && (anyway == nullptr || std::string_view(anyway) != "1")) {
     say(std::string(path) +
         " was written by another build of this program, which may run differently: "
         "HEDDLE_RUN_ANYWAY=1 replays it");
@@ -141,6 +174,8 @@ runs_outcome replay(const char* path, const runs_options& options, scenario_runs
   outcome.ran = 1;
   outcome.failed = now.what.said;
   outcome.smallest = now.record;
+  for (const std::string& name : unknown_nodes(file, now.nodes))
+    say(std::string(path) + ": there is no node " + name + ", so its lines change nothing");
   if (now.what.said.empty())
     say(std::string(path) + " does not fail; it was: " + file.expect);
   else
@@ -155,7 +190,7 @@ runs_outcome replay(const char* path, const runs_options& options, scenario_runs
   }
   bool kept = false;
   const std::string before = read_all(trace_path(path), kept);
-  say("this build runs differently: " +
+  say((other_build ? "this build runs differently: " : "it runs differently: ") +
       (kept ? first_difference(before, now.trace)
             : "there is no " + trace_path(path) + " to compare with"));
   return outcome;
@@ -164,6 +199,7 @@ runs_outcome replay(const char* path, const runs_options& options, scenario_runs
 }  // namespace
 
 runs_outcome for_runs(const runs_options& options, const scenario& body) {
+  check_name(options.name);
   scenario_runs runs(options, body);
   if (const char* const path = variable("HEDDLE_RUN")) return replay(path, options, runs);
   runs_outcome outcome;
@@ -198,9 +234,10 @@ runs_outcome for_runs(const runs_options& options, const scenario& body) {
       " of " + std::to_string(before) + " faults are left");
 
   std::error_code wrong;
-  std::filesystem::create_directories(options.folder, wrong);
+  const std::string folder = options.folder.empty() ? "." : options.folder;
+  std::filesystem::create_directories(folder, wrong);
   const std::string path =
-      options.folder + '/' + options.name + '-' + std::to_string(failing.record.seed) + ".run";
+      folder + '/' + options.name + '-' + std::to_string(failing.record.seed) + ".run";
   const bool wrote =
       write_all(path, to_text(outcome.smallest)) && write_all(trace_path(path), last.trace);
   if (!wrote) {
@@ -208,7 +245,7 @@ runs_outcome for_runs(const runs_options& options, const scenario& body) {
     return outcome;
   }
   outcome.file = path;
-  say("replay: HEDDLE_RUN=" + path + ' ' + command_of(options.seeds));
+  say("replay: HEDDLE_RUN=" + shell_word(path) + ' ' + command_of(options.seeds));
   return outcome;
 }
 

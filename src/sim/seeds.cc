@@ -53,9 +53,8 @@ std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   std::string command;
   for (std::string word; std::getline(file, word, '\0');) {
-    const bool plain = word.find_first_of(" '\"*?$\\&|;()<>") == std::string::npos;
     if (!command.empty()) command += ' ';
-    command += plain ? word : "'" + word + "'";
+    command += shell_word(word);
   }
   return command;
 }
@@ -96,6 +95,18 @@ void say_again(const seeds_options& options, std::uint64_t seed) {
 }
 
 }  // namespace
+
+std::string shell_word(const std::string& word) {
+  if (word.find_first_of(" '\"*?$\\&|;()<>`!#~\t\n") == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
+  }
+  return quoted + "'";
+}
 
 std::string command_of(const seeds_options& options) {
   return options.command.empty() ? own_command() : options.command;

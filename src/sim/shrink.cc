@@ -48,7 +48,7 @@ class shrinker {
     if (spent()) return false;
     ++runs_;
     attempt now = repeat_(run);
-    if (first_line(now.said) != said_) return false;
+    if (now.said.empty() || first_line(now.said) != said_) return false;
     best_ = std::move(run);
     draws_ = std::move(now.draws);
     return true;
@@ -145,6 +145,13 @@ class shrinker {
 };
 
 }  // namespace
+
+std::string first_line(const std::string& verdict) {
+  if (verdict.empty()) return "";
+  const std::size_t from = std::min(verdict.find_first_not_of("\r\n"), verdict.size());
+  std::string line = verdict.substr(from, verdict.find_first_of("\r\n", from) - from);
+  return line.empty() ? "fails" : line;
+}
 
 run_file shrink(run_file run, attempt first, const shrink_limits& limits,
                 const std::function<attempt(const run_file&)>& repeat, std::uint64_t& runs) {

@@ -18,10 +18,8 @@ struct attempt {
   std::map<std::string, std::uint64_t> draws;
 };
 
-/// The line that names what failed.
-[[nodiscard]] inline std::string first_line(const std::string& text) {
-  return text.substr(0, text.find('\n'));
-}
+/// The first line of a verdict that is not empty, as a run file keeps it; "" only for "".
+[[nodiscard]] std::string first_line(const std::string& verdict);
 
 struct shrink_limits {
   std::uint64_t runs_max;

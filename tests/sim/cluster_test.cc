@@ -475,6 +475,10 @@ HEDDLE_TEST(cluster, "what cannot be is refused, and an option or function is na
   refused([&] { sim::cluster c(options{.world = {.link = {.loss = -1}}}); }, "world.link");
   refused([&] { sim::cluster c(options{.world = {.socket_buffer_bytes = 0}}); },
           "socket_buffer_bytes");
+  refused([&] { sim::cluster c(options{.world = {.faults = {.reset = 2}}}); }, "rates");
+  refused([&] { sim::cluster c(options{.world = {.fault_delay_max = -1s}}); }, "fault_delay_max");
+  refused([&] { sim::cluster c(options{.trouble = {.count_max = 1, .until = 0s}}); }, "until");
+  refused([&] { sim::cluster c(options{.time_max = -1s}); }, "time_max");
 }
 
 constexpr std::size_t small = 1 << 20;

@@ -158,6 +158,29 @@ HEDDLE_TEST(disk_crash,
   EXPECT_TRUE(kept && lost);
 }
 
+HEDDLE_TEST(disk_crash, "a file that was cut and written again is old, cut, or partly written") {
+  const auto cut_and_write = [](std::size_t old, std::size_t fresh) {
+    std::set<std::string> seen;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+      const disk_files left = after_power_failure(seed, [=]() -> task<> {
+        co_await make_synced("/f", std::string(old, 'o'));
+        co_await sync_directory("/");
+        const file f = co_await open_file("/f", {.write = true, .truncate = true});
+        const std::string text(fresh, 'n');
+        co_await f.write_at(0, std::string_view(text));
+      });
+      seen.insert(left.at("/f"));
+    }
+    return seen;
+  };
+  EXPECT_EQ(cut_and_write(5000, 3),
+            (std::set<std::string>{"", "nnn", std::string(3, '\0'), std::string(5000, 'o')}));
+  for (const std::string& content : cut_and_write(9000, 9000)) {
+    const bool whole_old = content == std::string(9000, 'o');
+    EXPECT_TRUE(whole_old || content.find('o') == std::string::npos) << content.size();
+  }
+}
+
 /// Random steps on a small tree, and what a power failure after them may leave.
 class disk_steps {
  public:

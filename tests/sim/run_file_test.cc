@@ -61,7 +61,7 @@ HEDDLE_TEST(run_file, "a file is written as it was read") {
 
 HEDDLE_TEST(run_file, "comments, empty lines and other spellings of numbers are read") {
   const sim::run_file run = sim::parse_run_file(
-      "heddle-run 1\n# by hand\n\nseed = 0x8c31\nat 2.2 clock a +3.5\ncalm turns 5\n");
+      "heddle-run 1\r\n# by hand\n\nseed = 0x8c31\r\nat 2.2 clock a +3.5\ncalm turns 5\n");
   EXPECT_EQ(run.seed, 0x8c31U);
   EXPECT_EQ(run.troubles[0].span, 3500ms);
   EXPECT_EQ(run.calm[0].last, 5U);
@@ -110,6 +110,9 @@ HEDDLE_TEST(run_file, "what cannot be read is refused with its line and what may
   refused("op a sent 1 reset", "no kind of operation");
   refused("op a send 1", "a fault is missing");
   refused("op a send 1 error=EPERM", "none of EINTR");
+  refused("op a open 1 reset", "open cannot have the fault reset");
+  refused("op a accept 1 short=1", "accept cannot have the fault short");
+  refused("op a socket 1 delay=1", "socket cannot have the fault delay");
   refused("op a send 1 short=0", "from 1 to");
   refused("op a send 1 delay=-1", "not negative");
   refused("calm turns 0-1", "a range");
@@ -136,7 +139,7 @@ HEDDLE_TEST(run_file, "random files are read as they were written, and cut ones 
     }
     for (std::uint64_t left = draw.below(6); left != 0; --left)
       run.faults.push_back({.process = name(),
-                            .operation = draw.one_of(2) ? "send" : "signal_source",
+                            .operation = draw.one_of(2) ? "send" : "read",
                             .ordinal = draw.from(1, 100),
                             .error = draw.one_of(2) ? EIO : 0,
                             .reset = draw.one_of(2),

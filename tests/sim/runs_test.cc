@@ -165,7 +165,7 @@ HEDDLE_TEST(runs, "planted faults are found, made small, and replayed from their
     });
     EXPECT_TRUE(mended.outcome);
     EXPECT_NE(mended.said.find("does not fail; it was: forgotten"), std::string::npos);
-    EXPECT_NE(mended.said.find("this build runs differently: first difference at record "),
+    EXPECT_NE(mended.said.find("it runs differently: first difference at record "),
               std::string::npos)
         << mended.said;
   }
@@ -203,6 +203,45 @@ HEDDLE_TEST(runs, "a file that cannot be replayed is refused with the reason") {
   refused("heddle-run 1\nprogram = \"counting\"\nbuild = \"00\"\n", "HEDDLE_RUN_ANYWAY=1");
   const environment anyway("HEDDLE_RUN_ANYWAY", "1");
   EXPECT_TRUE(replay(path, options, body).outcome);
+}
+
+HEDDLE_TEST(runs, "verdicts of odd forms are kept and compared") {
+  const environment none("HEDDLE_SEED", nullptr), no_time("HEDDLE_HUNT_S", nullptr);
+  for (const char* verdict : {"\nsecond line", "lost\r\nmore", "\n", "\"quoted\" \\"}) {
+    const made_folder folder;
+    const sim::runs_options options{.name = "odd", .folder = folder.path + "/it's new"};
+    const sim::scenario body = [verdict](const sim::cluster_options& drawn) -> std::string {
+      sim::cluster all(drawn);
+      all.add({.name = "one", .program = [](sim::node&) -> task<int> { co_return 0; }});
+      return all.run(1min) ? verdict : "ends";
+    };
+    ::testing::internal::CaptureStderr();
+    const sim::runs_outcome found = sim::for_runs(options, body);
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(found);
+    EXPECT_NE(said.find("replay: HEDDLE_RUN='" + folder.path + "/it'\\''s new/odd-1.run' "),
+              std::string::npos)
+        << said;
+    const replayed again = replay(found.file, options, body);
+    EXPECT_NE(again.said.find("fails as it did: "), std::string::npos) << again.said;
+  }
+}
+
+HEDDLE_TEST(runs, "names of files are checked, and lines about unknown nodes are reported") {
+  const made_folder folder;
+  const sim::scenario body = [](const sim::cluster_options& drawn) {
+    return counting(drawn, planted::nothing);
+  };
+  for (const char* name : {"", "../x", "a/b", "a b"})
+    EXPECT_THROW(sim::for_runs({.name = name, .folder = folder.path}, body), failure) << name;
+  const sim::runs_options options = options_for("counting", folder.path);
+  const std::string path = folder.path + "/x.run";
+  std::ofstream(path) << "heddle-run 1\nprogram = \"counting\"\nbuild = \"" << sim::build_id()
+                      << "\"\nat 1 kill ghost process\nop spirit#2 send 1 reset\n";
+  const replayed r = replay(path, options, body);
+  EXPECT_NE(r.said.find("there is no node ghost"), std::string::npos) << r.said;
+  EXPECT_NE(r.said.find("there is no node spirit"), std::string::npos) << r.said;
+  EXPECT_NE(replay(folder.path, options, body).said.find("cannot read"), std::string::npos);
 }
 
 HEDDLE_TEST(runs, "a scenario that differs from run to run is told so") {
