@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -109,6 +110,9 @@ class Program:
         try:
             self.process.wait(limit_s)
         except subprocess.TimeoutExpired:
+            if limit_s:   # it should have ended: its dump says where it waits
+                self.process.send_signal(signal.SIGQUIT)
+                time.sleep(2)
             self.process.kill()
             self.process.wait()
         self.reader.join()
@@ -125,7 +129,7 @@ class NatsClusterTest(unittest.TestCase):
             time.sleep(0.1)
 
     def state(self):
-        return "; ".join(str(each.lines[-5:]) for each in (self.billing, self.shop) if each)
+        return "; ".join("\n".join(each.lines[-60:]) for each in (self.billing, self.shop) if each)
 
     def test_each_order_is_billed_although_each_server_is_killed_once(self):
         reason = missing()
