@@ -9,6 +9,7 @@
 #include <set>
 
 #include "heddle/bus/bus.hh"
+#include "heddle/bus/scoped_binding.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/scope.hh"
 #include "heddle/core/sleep.hh"
@@ -43,11 +44,12 @@ task<> shop(bus& b, nats::shared_topic<ordered>& orders, std::uint64_t count) {
 task<> billing(bus& b, nats::shared_topic<ordered>& orders, std::uint64_t count) {
   std::set<std::uint64_t> billed;
   std::uint64_t cups = 0;
-  b.bind<ordered>([&](std::uint64_t number, std::uint32_t of_order) {
+  // Orders that come again later, before the program ends, must not reach what lives here.
+  const scoped_binding bound(b, b.bind<ordered>([&](std::uint64_t number, std::uint32_t of_order) {
     if (!billed.insert(number).second) return;
     cups += of_order;
     if (number % 10000 == 0) std::printf("billed order %llu\n", (unsigned long long)number);
-  });
+  }));
   while (billed.size() < count) co_await sleep_for(50ms);
   std::printf("billed %zu orders, %llu cups, %llu came again\n", billed.size(),
               (unsigned long long)cups, (unsigned long long)orders.counters().again);
