@@ -2,10 +2,10 @@
 // Run files of simulated clusters: whatever is read is written in a form that is read again, equal;
 // and a cluster of two nodes runs what the file says, twice in the same way.
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "fuzz/require.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -16,11 +16,8 @@
 namespace {
 
 using namespace heddle;
+using heddle::fuzz::require;
 using namespace std::chrono_literals;
-
-void demand(bool condition) {
-  if (!condition) std::abort();
-}
 
 task<int> serve(sim::node&) {
   for (;;) {
@@ -43,7 +40,7 @@ task<> ask_once() {
   co_await conn.write("ask");
   char answer[3];
   const std::size_t count = co_await conn.read(answer);
-  demand(std::string_view("ask").starts_with(std::string_view(answer, count)));
+  require(std::string_view("ask").starts_with(std::string_view(answer, count)));
 }
 
 task<int> ask(sim::node&) {
@@ -71,12 +68,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     file = sim::parse_run_file({reinterpret_cast<const char*>(data), size});
   } catch (const failure& e) {
-    demand(e.code() == std::errc::invalid_argument);
+    require(e.code() == std::errc::invalid_argument);
     return 0;
   }
   const std::string text = sim::to_text(file);
-  demand(sim::to_text(sim::parse_run_file(text)) == text);
+  require(sim::to_text(sim::parse_run_file(text)) == text);
   if (file.troubles.size() + file.faults.size() + file.calm.size() > 50) return 0;
-  demand(run(file) == run(file));
+  require(run(file) == run(file));
   return 0;
 }

@@ -146,7 +146,7 @@ node& cluster::add(node_options options) {
   for (const std::string& text : options.addresses) {
     const address own = own_address(text);
     if (std::find(addresses.begin(), addresses.end(), own) != addresses.end())
-      refuse("node_options::addresses: " + text + " stands there twice");
+      refuse("node_options::addresses: " + text + " is given twice");
     addresses.push_back(own);
     for (const auto& other : nodes_)
       if (other->place_.has(addresses.back()))
@@ -226,16 +226,14 @@ void cluster::pause(node& n, nanoseconds span) {
   const time_point until = add_saturated(world_->time(), span);
   if (until <= n.paused_until_ || !n.running() || unwinding_) return;
   n.paused_until_ = until;
-  world_->log.add({world_->time(), n.place_.number}, trace_kind::pause, 0, op_code::poll, -1,
-                  span.count());
+  world_->record(trace_kind::pause, n.place_.number, span.count());
   world_->at(until, [] {});  // so that the loop looks again
 }
 void cluster::jump_clock(node& n, nanoseconds span) {
   check(n);
   if (unwinding_) return;
   n.place_.wall_jumps += span;
-  world_->log.add({world_->time(), n.place_.number}, trace_kind::clock, 0, op_code::poll, -1,
-                  span.count());
+  world_->record(trace_kind::clock, n.place_.number, span.count());
 }
 
 void cluster::at(nanoseconds when, std::function<void()> what) {

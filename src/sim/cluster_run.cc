@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The loop of a cluster: of all nodes with something to do it draws one, has it make a turn, and
-// draws again; when none has anything to do, time jumps to what comes next. Processes that were
-// killed, or whose program has ended, are unwound between two turns.
+// draws again; when no node has anything to do, time jumps to the next event or timer. Processes
+// that were killed, or whose program has ended, are unwound between two turns.
 #include <algorithm>
 #include <utility>
 
@@ -67,8 +67,7 @@ void cluster::start(node& n) {
   options.ignore_sigpipe = false;
   options.drivers = nullptr;
   options.drain_timeout = unwind_time_max;
-  world_->log.add({world_->time(), n.place_.number}, trace_kind::start, 0, op_code::poll, -1,
-                  n.starts_ - 1);
+  world_->record(trace_kind::start, n.place_.number, n.starts_ - 1);
   std::unique_ptr<sim_driver> driver(new sim_driver(world_, n.place_));
   n.driver_ = driver.get();
   const current_runtime none(nullptr);  // the runtime makes itself the current one

@@ -62,9 +62,8 @@ void process::turn_apart(worker& w, time_point until) {
     if (!stalled) apart_ = std::max(apart_, until);
     return;
   }
-  std::size_t count = 0;
-  for (const std::uint64_t lane : ready_lanes_) count += lanes_[lane].size();
-  for (; count != 0 && !ready_lanes_.empty(); --count) deliver_one(w, 0);
+  for (std::size_t count = ready_completions(); count != 0 && !ready_lanes_.empty(); --count)
+    deliver_one(w, 0);
 }
 
 }  // namespace heddle::sim

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A power failure leaves of the changes of names those that the journal had written
-// (name_log.hh), and of a file's content each page as it was or as it is, with an end that may be
-// cut at any 512 bytes.
+// The disk after a power failure: the journal had written some changes of names (name_log.hh), and
+// each page of a file is as it was before or after the last writes, with an end that may be cut at
+// any 512 bytes.
 #include <algorithm>
 #include <set>
 

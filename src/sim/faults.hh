@@ -40,7 +40,7 @@ inline constexpr std::size_t kind_count = op_code_count + sim_call_count;
 /// file: error, reset, short, delay.
 [[nodiscard]] bool can_have(std::size_t kind, std::string_view what) noexcept;
 
-/// The faults of operations of a whole cluster: those that came, or those that are to come. Each is
+/// The faults of operations in a whole cluster: a record of this run, or a replay's list. Each is
 /// named by its process, the kind of operation and its number among these, from 1, so that leaving
 /// one out changes no other.
 struct fault_book {

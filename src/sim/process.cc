@@ -118,7 +118,7 @@ void process::return_block(std::uint32_t block) noexcept {
 }
 
 void process::wake() noexcept {
-  woken_.store(true, std::memory_order_release);  // pairs with the exchange in turn()
+  woken_.store(true, std::memory_order_release);  // pairs with the exchange in turn_alone()
   ::sem_post(&bell_);
 }
 
@@ -136,7 +136,7 @@ void process::turn(worker& w, time_point until) {
   deliver_ready(w);
 }
 
-/// Moves the world's time on to what comes next, until then at most.
+/// Delivers, and if nothing is ready, moves the time to the next event, but not beyond `until`.
 void process::turn_alone(worker& w, time_point until) {
   const bool woken = woken_.exchange(false, std::memory_order_acquire);
   home.settle();
@@ -164,12 +164,17 @@ void process::turn_alone(worker& w, time_point until) {
   deliver_ready(w);
 }
 
-/// Delivers only what is ready now: a program that always asks for more must not keep the turn
-/// going. Some turns end early, so that what is delivered together differs from run to run.
-void process::deliver_ready(worker& w) {
+std::size_t process::ready_completions() const {
   std::size_t count = 0;
-  for (const std::uint64_t lane : ready_lanes_) count += lanes_[lane].size();
-  for (; count != 0 && !ready_lanes_.empty(); --count) {
+  for (const std::uint64_t lane : ready_lanes_) count += lanes_.at(lane).size();
+  return count;
+}
+
+/// Delivers only completions that are ready now, because a program that always asks for more must
+/// not keep the turn going. Some turns end early, so that the completions of a turn differ from run
+/// to run.
+void process::deliver_ready(worker& w) {
+  for (std::size_t count = ready_completions(); count != 0 && !ready_lanes_.empty(); --count) {
     deliver_one(w, chance.below(ready_lanes_.size()));
     if (chance.chance(1.0 / 16)) break;
   }

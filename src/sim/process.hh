@@ -42,7 +42,7 @@ class process {
   // Forwarded by the driver (driver.cc and requests.cc).
   bool submit(operation& op, completion& now);
   void cancel(operation& op, worker& w);
-  /// Delivers what is ready; moves the time of a world of one computer.
+  /// Delivers ready completions. In a world of one computer it also moves the time on.
   void turn(worker& w, time_point until);
   void close(int fd);
   void wake() noexcept;
@@ -121,6 +121,7 @@ class process {
   void wait_outside() noexcept;
   void turn_alone(worker& w, time_point until);
   void turn_apart(worker& w, time_point until);
+  [[nodiscard]] std::size_t ready_completions() const;
   void deliver_ready(worker& w);
   [[nodiscard]] bool start(request& r, const fault& f);
   [[nodiscard]] std::int64_t attempt(request& r, completion& c);

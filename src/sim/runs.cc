@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -21,6 +20,9 @@ namespace heddle::sim {
 
 namespace {
 
+// A trace of this many records is compared line by line; in longer ones the first are missing.
+constexpr std::uint32_t trace_lines_kept = 1'000'000;
+
 /// A run and all that is known of it afterwards.
 struct finished_run {
   attempt what;
@@ -32,23 +34,31 @@ struct finished_run {
 class scenario_runs {
  public:
   scenario_runs(const runs_options& options, const scenario& body)
-      : options_(options), body_(body) {}
+      : options_(options), body_(body), build_(build_id()) {}
+
+  [[nodiscard]] const std::string& build() const noexcept { return build_; }
 
   finished_run run(std::uint64_t seed) {
     cluster_options own = options_.cluster;
     own.world.seed = seed;
     return finish(std::move(own));
   }
-  finished_run run(const run_file& file, std::uint32_t trace_lines = 0) {
-    cluster_options own = options_.cluster;
-    own.world.seed = file.seed;
-    own.replay = file;
-    if (trace_lines != 0) own.world.trace_lines_max = trace_lines;
-    return finish(std::move(own));
+  finished_run run(const run_file& file) { return finish(repeating(file)); }
+  /// As run(), and keeps the trace, to be compared line by line.
+  finished_run run_traced(const run_file& file) {
+    cluster_options own = repeating(file);
+    own.world.trace_lines_max = trace_lines_kept;
+    return finish(std::move(own), true);
   }
 
  private:
-  finished_run finish(cluster_options own) {
+  [[nodiscard]] cluster_options repeating(const run_file& file) const {
+    cluster_options own = options_.cluster;
+    own.world.seed = file.seed;
+    own.replay = file;
+    return own;
+  }
+  finished_run finish(cluster_options own, bool traced = false) {
     finished_run done;
     bool made = false;
     own.at_end = [&](const cluster& world) {
@@ -57,7 +67,7 @@ class scenario_runs {
       made = true;
       done.what.draws = world.draws();
       done.record = world.record();
-      done.trace = world.trace_text();
+      if (traced) done.trace = world.trace_text();
     };
     try {
       done.what.said = body_(own);
@@ -69,17 +79,15 @@ class scenario_runs {
     if (!made && done.what.said.empty())
       done.what.said = "no cluster: the scenario makes none of the options that it gets";
     done.record.program = options_.name;
-    done.record.build = build_id();
+    done.record.build = build_;
     done.record.expect = first_line(done.what.said);
     return done;
   }
 
   const runs_options& options_;
   const scenario& body_;
+  std::string build_;
 };
-
-// A trace of this many records is compared line by line; in longer ones the first are missing.
-constexpr std::uint32_t trace_lines_kept = 1'000'000;
 
 std::string read_all(const std::string& path, bool& there) {
   std::error_code wrong;
@@ -138,11 +146,6 @@ void check_name(const std::string& name) {
 
 void say(const std::string& text) { std::fprintf(stderr, "heddle: %s\n", text.c_str()); }
 
-const char* variable(const char* name) {
-  const char* const text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? nullptr : text;
-}
-
 runs_outcome replay(const char* path, const runs_options& options, scenario_runs& runs) {
   runs_outcome outcome{.file = path};
   bool there = false;
@@ -162,15 +165,15 @@ runs_outcome replay(const char* path, const runs_options& options, scenario_runs
     say(std::string(path) + " is of " + file.program + ", and this is " + options.name);
     return outcome;
   }
-  const bool other_build = file.build != build_id();
-  const char* const anyway = variable("HEDDLE_RUN_ANYWAY");
+  const bool other_build = file.build != runs.build();
+  const char* const anyway = setting("HEDDLE_RUN_ANYWAY");
   if (other_build && (anyway == nullptr || std::string_view(anyway) != "1")) {
     say(std::string(path) +
         " was written by another build of this program, which may run differently: "
         "HEDDLE_RUN_ANYWAY=1 replays it");
     return outcome;
   }
-  finished_run now = runs.run(file, trace_lines_kept);
+  finished_run now = runs.run_traced(file);
   outcome.ran = 1;
   outcome.failed = now.what.said;
   outcome.smallest = now.record;
@@ -201,7 +204,7 @@ runs_outcome replay(const char* path, const runs_options& options, scenario_runs
 runs_outcome for_runs(const runs_options& options, const scenario& body) {
   check_name(options.name);
   scenario_runs runs(options, body);
-  if (const char* const path = variable("HEDDLE_RUN")) return replay(path, options, runs);
+  if (const char* const path = setting("HEDDLE_RUN")) return replay(path, options, runs);
   runs_outcome outcome;
   finished_run failing;
   const seeds_outcome seeds = for_seeds(options.seeds, [&](std::uint64_t seed) {
@@ -226,7 +229,7 @@ runs_outcome for_runs(const runs_options& options, const scenario& body) {
           : shrink(
                 failing.record, failing.what, {options.shrink_runs_max, options.shrink_time_max},
                 [&runs](const run_file& file) { return runs.run(file).what; }, outcome.shrink_runs);
-  const finished_run last = runs.run(outcome.smallest, trace_lines_kept);
+  const finished_run last = runs.run_traced(outcome.smallest);
   outcome.smallest.trace_hash = last.record.trace_hash;
   outcome.smallest.sizes = last.record.sizes;
   const std::size_t after = outcome.smallest.troubles.size() + outcome.smallest.faults.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a test over seeds is run again.
+// The environment of a test over seeds, and the command that runs it again.
 #pragma once
 
 #include <string>
@@ -8,6 +8,8 @@
 
 namespace heddle::sim {
 
+/// The value of a variable of the environment; null if it is unset or empty.
+[[nodiscard]] const char* setting(const char* name);
 /// The given command, or that of this process, as the shell takes it.
 [[nodiscard]] std::string command_of(const seeds_options& options);
 

@@ -43,11 +43,6 @@ std::optional<seed_range> range_of(std::string_view text) {
   return range;
 }
 
-const char* setting(const char* name) {
-  const char* const text = std::getenv(name);
-  return text == nullptr || *text == '\0' ? nullptr : text;
-}
-
 /// The program and its arguments, as the shell takes them.
 std::string own_command() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
@@ -95,6 +90,11 @@ void say_again(const seeds_options& options, std::uint64_t seed) {
 }
 
 }  // namespace
+
+const char* setting(const char* name) {
+  const char* const text = std::getenv(name);
+  return text == nullptr || *text == '\0' ? nullptr : text;
+}
 
 std::string shell_word(const std::string& word) {
   if (word.find_first_of(" '\"*?$\\&|;()<>`!#~\t\n") == std::string::npos) return word;

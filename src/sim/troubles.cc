@@ -4,6 +4,7 @@
 #include "sim/troubles.hh"
 
 #include <algorithm>
+#include <utility>
 
 #include "heddle/sim/cluster.hh"
 #include "sim/process.hh"
@@ -15,6 +16,29 @@ namespace {
 constexpr nanoseconds pause_max{5'000'000'000};
 constexpr nanoseconds clock_jump_max{7'200'000'000'000};
 constexpr nanoseconds latency_max{200'000'000};
+
+/// Draws one trouble, for one of the nodes that it may hit and any other one; and in half of the
+/// cases its end, if it is a partition or a kill.
+std::vector<trouble> draw_one(const trouble_options& wanted, const std::vector<std::string>& hit,
+                              const std::vector<std::string>& all, random_stream& draw) {
+  trouble t{.at = draw.up_to(wanted.until),
+            .kind = wanted.kinds[draw.below(wanted.kinds.size())],
+            .node = hit[draw.below(hit.size())],
+            .other = all[draw.below(all.size())]};
+  t.how = draw.below(2) == 0 ? death::power : death::process;
+  t.keep = draw.next();
+  t.span = draw.up_to(t.kind == trouble_kind::pause ? pause_max : clock_jump_max);
+  if (t.kind == trouble_kind::clock) t.span -= clock_jump_max / 2;
+  if (t.kind == trouble_kind::link)
+    t.link = {.latency = draw.up_to(latency_max), .jitter = draw.up_to(latency_max / 4)};
+  const bool killed = t.kind == trouble_kind::kill;
+  const trouble end{.at = t.at + draw.up_to(wanted.until - t.at),
+                    .kind = killed ? trouble_kind::restart : trouble_kind::heal,
+                    .node = t.node,
+                    .other = t.other};
+  const bool ends = draw.below(2) == 0 && (killed || t.kind == trouble_kind::partition);
+  return ends ? std::vector{t, end} : std::vector{t};
+}
 
 }  // namespace
 
@@ -45,47 +69,31 @@ std::vector<operation_fault> faults_of(const world& w) {
   return all;
 }
 
-/// Draws what goes wrong, unless a file says it, and has it happen at its times.
+/// Has troubles happen at their times: those of the file to replay, or drawn ones.
 void cluster::draw_troubles() {
   const trouble_options& wanted = options_.trouble;
-  nanoseconds calm_at{0};
+  std::vector<std::string> hit, all;
+  for (const auto& n : nodes_) {
+    all.push_back(n->name());
+    if (!n->options_.spared) hit.push_back(n->name());
+  }
   if (options_.replay) {
     troubles_ = options_.replay->troubles;
-    calm_at = options_.replay->calm_at;
-  } else if (wanted.count_max != 0 && !wanted.kinds.empty()) {
-    calm_at = wanted.until;
+  } else if (!hit.empty() && !wanted.kinds.empty()) {
     random_stream draw = world_->stream("troubles");
-    std::vector<node*> nodes;
-    for (const auto& n : nodes_)
-      if (!n->options_.spared) nodes.push_back(n.get());
-    const std::uint64_t count = nodes.empty() ? 0 : draw.below(wanted.count_max + 1);
-    for (std::uint64_t i = 0; i != count; ++i) {
-      trouble t{.at = draw.up_to(wanted.until),
-                .kind = wanted.kinds[draw.below(wanted.kinds.size())],
-                .node = nodes[draw.below(nodes.size())]->name()};
-      t.other = nodes_[draw.below(nodes_.size())]->name();
-      t.how = draw.below(2) == 0 ? death::power : death::process;
-      t.keep = draw.next();
-      t.span = draw.up_to(t.kind == trouble_kind::pause ? pause_max : clock_jump_max);
-      if (t.kind == trouble_kind::clock) t.span -= clock_jump_max / 2;
-      if (t.kind == trouble_kind::link)
-        t.link = {.latency = draw.up_to(latency_max), .jitter = draw.up_to(latency_max / 4)};
-      // Half of what can be mended is mended before the end.
-      trouble mended{.at = t.at + draw.up_to(wanted.until - t.at),
-                     .kind = trouble_kind::heal,
-                     .node = t.node,
-                     .other = t.other};
-      if (t.kind == trouble_kind::kill) mended.kind = trouble_kind::restart;
-      const bool again =
-          draw.below(2) == 0 && (t.kind == trouble_kind::kill || t.kind == trouble_kind::partition);
-      troubles_.push_back(std::move(t));
-      if (again) troubles_.push_back(std::move(mended));
-    }
+    for (std::uint64_t left = draw.below(wanted.count_max + std::uint64_t{1}); left != 0; --left)
+      for (trouble& t : draw_one(wanted, hit, all, draw)) troubles_.push_back(std::move(t));
     std::sort(troubles_.begin(), troubles_.end(),
               [](const trouble& a, const trouble& b) { return a.at < b.at; });
   }
   for (const trouble& t : troubles_) at(t.at, [this, t] { apply(t); });
-  if (calm_at.count() != 0) at(calm_at, [this] { calm_down(); });
+  if (const nanoseconds calm = calm_at(); calm.count() != 0) at(calm, [this] { calm_down(); });
+}
+
+/// The time from which on all is healed; 0: never.
+nanoseconds cluster::calm_at() const noexcept {
+  if (options_.replay) return options_.replay->calm_at;
+  return options_.trouble.count_max == 0 ? nanoseconds{0} : options_.trouble.until;
 }
 
 void cluster::apply(const trouble& t) {
@@ -136,12 +144,8 @@ run_file cluster::record() const {
   run.faults = faults_of(*world_);
   run.sizes = sizes_;
   run.trace_hash = trace_hash();
-  if (options_.replay) {
-    run.calm_at = options_.replay->calm_at;
-    run.calm = options_.replay->calm;
-  } else if (options_.trouble.count_max != 0) {
-    run.calm_at = options_.trouble.until;
-  }
+  run.calm_at = calm_at();
+  if (options_.replay) run.calm = options_.replay->calm;
   return run;
 }
 

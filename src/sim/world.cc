@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The time, the queue of what will happen, and the computers. See world.hh.
+// The time, the queue of events, and the computers. See world.hh.
 #include "sim/world.hh"
 
 #include <algorithm>
@@ -46,14 +46,18 @@ process& world::start(computer& on, sim_driver& io) {
   return made;
 }
 
+void world::record(trace_kind kind, unsigned computer, std::int64_t value) {
+  log.add({time_, computer}, kind, 0, op_code::poll, -1, value);
+}
+
 void world::cut(const computer& from, const computer& to) {
-  log.add({time_, from.number}, trace_kind::cut, 0, op_code::poll, -1, to.number);
+  record(trace_kind::cut, from.number, to.number);
   between.cut(from.number, to.number, time_);
 }
 
 void world::heal(const computer& from, const computer& to) {
   if (!is_cut(from, to)) return;
-  log.add({time_, from.number}, trace_kind::heal, 0, op_code::poll, -1, to.number);
+  record(trace_kind::heal, from.number, to.number);
   // A sender tries again ever more rarely, so it finds out later by a part of the time.
   links::healed now = between.heal(from.number, to.number);
   const nanoseconds latest = std::min(time_ - now.cut_at, resend_pause_max);
@@ -101,7 +105,7 @@ void world::advance(nanoseconds span) noexcept { time_ = add_saturated(time_, sp
 
 void world::jump(time_point to) {
   if (to <= time_) return;
-  log.add({time_, 0}, trace_kind::jump, 0, op_code::poll, -1, (to - time_).count());
+  record(trace_kind::jump, 0, (to - time_).count());
   time_ = to;
 }
 

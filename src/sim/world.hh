@@ -44,6 +44,8 @@ class world {
   [[nodiscard]] const std::vector<std::unique_ptr<process>>& processes() const noexcept {
     return processes_;
   }
+  /// Traces an event of the computer with this number; 0 is for the world.
+  void record(trace_kind kind, unsigned computer, std::int64_t value);
   // Directions between computers, see links.hh.
   void cut(const computer& from, const computer& to);
   void heal(const computer& from, const computer& to);
@@ -88,7 +90,7 @@ class world {
   std::map<std::string, calm_ranges> calm;  ///< by the name of a stream
   fault_book faults;                        ///< faults of a cluster
   trace log;
-  random_stream chance;  ///< order, delays, races
+  random_stream chance;  ///< order, delays, races of a lone process; a cluster's next node
   network net;
   links between;
 

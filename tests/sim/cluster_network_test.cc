@@ -38,6 +38,18 @@ task<int> echo_at_1s(sim::node& n) {
   co_return back == "0123456789" ? static_cast<int>(took.count()) : -1;
 }
 
+/// Connects, waits until 2 s, and gives the time that an echo takes then.
+task<nanoseconds> echo_after_2s(sim::node& n) {
+  const tcp_stream conn = co_await tcp_connect("web", echo_port);
+  co_await sleep_for(2s);
+  const time_point before = n.driver().now();
+  co_await conn.write("hello");
+  char back[5];
+  const std::size_t count = co_await conn.read(back);
+  EXPECT_EQ(count, 5U);
+  co_return n.driver().now() - before;
+}
+
 HEDDLE_TEST(cluster_network, "an address is that of one node, and loopback is each node's own") {
   sim::cluster all;
   const auto own = [](sim::node& n) -> task<int> {
@@ -105,14 +117,8 @@ HEDDLE_TEST(cluster_network, "a node without an address of a family cannot send 
 HEDDLE_TEST(cluster_network, "a partition of one direction lets the other one pass") {
   // Answers are held from the first byte on: the request arrives, and is echoed at once.
   pair_of_nodes two([](sim::node& n) -> task<int> {
-    const tcp_stream conn = co_await tcp_connect("web", echo_port);
-    co_await sleep_for(2s);
-    const time_point before = n.driver().now();
-    co_await conn.write("hello");
-    char back[5];
-    const std::size_t count = co_await conn.read(back);
-    EXPECT_EQ(count, 5U);
-    co_return n.driver().now() - before >= 8s ? 0 : 1;
+    const nanoseconds took = co_await echo_after_2s(n);
+    co_return took >= 8s ? 0 : 1;
   });
   two.all.at(1s, [&] { two.all.partition(two.web, two.user); });
   two.all.at(10s, [&] { two.all.heal(); });
@@ -263,13 +269,7 @@ HEDDLE_TEST(cluster_network, "a dead node refuses, and a partition around it mak
 
 HEDDLE_TEST(cluster_network, "the link of two nodes holds for both directions and open streams") {
   pair_of_nodes two([](sim::node& n) -> task<int> {
-    const tcp_stream conn = co_await tcp_connect("web", echo_port);
-    co_await sleep_for(2s);
-    const time_point before = n.driver().now();
-    co_await conn.write("hello");
-    char back[5];
-    static_cast<void>(co_await conn.read(back));
-    const auto took = n.driver().now() - before;
+    const nanoseconds took = co_await echo_after_2s(n);
     EXPECT_GE(took, 200ms);
     EXPECT_LT(took, 210ms);
     co_return 0;

@@ -200,6 +200,7 @@ class cluster {
   void draw_troubles();
   void apply(const trouble& t);
   void calm_down();
+  [[nodiscard]] nanoseconds calm_at() const noexcept;
   void kill(node& n, death how, std::uint64_t keep);
   void start(node& n);
   void bury(node& n);

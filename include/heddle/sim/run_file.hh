@@ -62,7 +62,7 @@ struct run_file {
 };
 
 [[nodiscard]] std::string to_text(const run_file& run);
-/// Throws failure(invalid_argument) with the number of the line and what may stand there.
+/// Throws failure(invalid_argument) with the number of the line and the words that are allowed.
 [[nodiscard]] run_file parse_run_file(std::string_view text);
 /// Names this program's build: the build ID that its linker gave it, or a hash of its file.
 [[nodiscard]] std::string build_id();
