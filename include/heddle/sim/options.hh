@@ -65,8 +65,8 @@ namespace sim {
 
 /// How a process ends when it is killed.
 enum class death : std::uint8_t {
-  /// The computer loses its power: connections are reset, and of what was not synced each page of
-  /// 4 KiB and each change of a name is kept or lost as the seed draws.
+  /// The computer loses its power: connections are reset. Each page of 4 KiB and each change of a
+  /// name that was not synced is kept or lost, as the seed draws.
   power,
   /// As by SIGKILL: the kernel closes all descriptors, and the disk keeps everything.
   process,
