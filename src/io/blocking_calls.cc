@@ -1,62 +1,32 @@
 // SPDX-License-Identifier: MIT
 // The system calls that the blocking pool makes, one for each operation that can come there.
-#include <dirent.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <new>
 
 #include "heddle/io/detail/resolve_request.hh"
 #include "heddle/io/directory_entry.hh"
 #include "io/blocking_pool.hh"
+#include "io/system_files.hh"
 
 namespace heddle {
 namespace {
 
 std::int64_t outcome(long result) noexcept { return result < 0 ? -errno : result; }
 
-std::int64_t list_directory(int fd, std::vector<directory_entry>& out) {
-  const int own = ::openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (own < 0) return -errno;
-  DIR* dir = ::fdopendir(own);
-  if (dir == nullptr) {
-    const int error = errno;
-    ::close(own);
-    return -error;
-  }
-  errno = 0;
-  while (const dirent* entry = ::readdir(dir)) {
-    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-    entry_type type = entry_type::other;
-    switch (entry->d_type) {
-      case DT_REG:
-        type = entry_type::file;
-        break;
-      case DT_DIR:
-        type = entry_type::directory;
-        break;
-      case DT_LNK:
-        type = entry_type::link;
-        break;
-      case DT_UNKNOWN:
-        type = entry_type::unknown;
-        break;
-      default:
-        break;
-    }
-    out.push_back({entry->d_name, type});
-    errno = 0;
-  }
-  const int error = errno;
-  ::closedir(dir);
-  return error != 0 ? -error : static_cast<std::int64_t>(out.size());
+std::int64_t list_directory(int fd, std::vector<directory_entry>& out) noexcept {
+  struct keeper final : entry_receiver {
+    explicit keeper(std::vector<directory_entry>& all) noexcept : entries(all) {}
+    void receive(const char* name, entry_type type) override { entries.push_back({name, type}); }
+    std::vector<directory_entry>& entries;
+  } keep(out);
+  const int error = system_files::all.list(fd, keep);
+  return error != 0 ? error : static_cast<std::int64_t>(out.size());
 }
 
 std::int64_t find_addresses(resolve_request& ask) {
@@ -86,33 +56,25 @@ std::int64_t find_addresses(resolve_request& ask) {
 
 std::int64_t perform_blocking(operation& op) noexcept {
   const auto* path = static_cast<const char*>(op.data);
-  const auto offset = static_cast<off_t>(op.offset);
-  const bool at_cursor_now = op.offset == at_cursor;
+  system_files& files = system_files::all;
   try {
     switch (op.code) {
       case op_code::read:
-        return outcome(at_cursor_now ? ::read(op.fd, op.data, op.len)
-                                     : ::pread(op.fd, op.data, op.len, offset));
+        return files.read(op.fd, op.data, op.len, op.offset);
       case op_code::write:
-        return outcome(at_cursor_now ? ::write(op.fd, op.data, op.len)
-                                     : ::pwrite(op.fd, op.data, op.len, offset));
+        return files.write(op.fd, op.data, op.len, op.offset);
       case op_code::open:
-        // openat2 is for resolve flags: older kernels, and valgrind, have only the other.
-        if (const auto& how = *static_cast<const open_how*>(op.more); how.resolve == 0)
-          return outcome(::openat(op.fd, path, static_cast<int>(how.flags | O_LARGEFILE),
-                                  static_cast<mode_t>(how.mode)));
-        return outcome(::syscall(SYS_openat2, op.fd, path, op.more, sizeof(open_how)));
+        return files.open(op.fd, path, *static_cast<const open_how*>(op.more));
       case op_code::stat:
-        return outcome(::statx(op.fd, path, static_cast<int>(op.flags), STATX_BASIC_STATS,
-                               static_cast<struct statx*>(op.more)));
+        return files.stat(op.fd, path, op.flags, *static_cast<struct statx*>(op.more));
       case op_code::sync:
         return outcome(op.flags != 0 ? ::fdatasync(op.fd) : ::fsync(op.fd));
       case op_code::list:
         return list_directory(op.fd, *static_cast<std::vector<directory_entry>*>(op.more));
       case op_code::remove:
-        return outcome(::unlinkat(op.fd, path, static_cast<int>(op.flags)));
+        return files.remove(op.fd, path, op.flags);
       case op_code::rename:
-        return outcome(::renameat(op.fd, path, op.fd, static_cast<const char*>(op.more)));
+        return files.rename(op.fd, path, static_cast<const char*>(op.more));
       case op_code::make_directory:
         return outcome(::mkdirat(op.fd, path, op.len));
       case op_code::resolve:

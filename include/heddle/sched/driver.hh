@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A driver is a worker's way to the outside world: operations, sockets, signals, and a clock, each
-// an interface of its own. Room io implements drivers over io_uring, epoll and poll; room sim
-// simulates a world. A program learns everything about the world through its drivers, so a
+// A driver is a worker's way to the outside world: operations, sockets, files, signals, and a
+// clock, each an interface of its own. Room io implements drivers over io_uring, epoll and poll;
+// room sim simulates a world. A program learns everything about the world through its drivers, so a
 // simulated driver can replace the world.
 //
 // To change or watch a few calls of another driver, derive from forwarding_driver.
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "heddle/sched/driver_clock.hh"
+#include "heddle/sched/driver_files.hh"
 #include "heddle/sched/driver_operations.hh"
 #include "heddle/sched/driver_place.hh"
 #include "heddle/sched/driver_signals.hh"
@@ -63,6 +64,9 @@ class driver : public driver_operations,
   /// so that two workers cannot wait for each other. Thread: any worker's.
   [[nodiscard]] virtual bool borrow([[maybe_unused]] worker& w) noexcept { return false; }
   virtual void give_back([[maybe_unused]] worker& w) noexcept {}
+
+  /// Files for calls that the thread waits for; null: those of the system. See files_here().
+  [[nodiscard]] virtual driver_files* blocking_files() noexcept { return nullptr; }
 
   // Declared again, so that the calls that are made most need no step to another base class.
   [[nodiscard]] time_point now() noexcept override = 0;

@@ -40,6 +40,9 @@ class forwarding_driver : public driver {
   }
   [[nodiscard]] bool borrow(worker& w) noexcept override { return inner_->borrow(w); }
   void give_back(worker& w) noexcept override { inner_->give_back(w); }
+  [[nodiscard]] driver_files* blocking_files() noexcept override {
+    return inner_->blocking_files();
+  }
 
   // Operations.
   [[nodiscard]] bool submit(operation& op, worker& w, completion& now) noexcept override {
