@@ -7,6 +7,7 @@
 
 #include "heddle/base/error.hh"
 #include "heddle/sim/cluster.hh"
+#include "sim/current_worker.hh"
 #include "sim/process.hh"
 #include "sim/unwind_watch.hh"
 
@@ -16,20 +17,6 @@ namespace {
 
 // On the clock of a process that has ended. Its time costs nothing: only turns are limited.
 constexpr nanoseconds unwind_time_max = std::chrono::hours(1);
-
-/// Makes a runtime the current one of this thread: nodes take turns and end in any order, and a
-/// runtime by itself expects that those of a thread end in the opposite order of their
-/// construction.
-class current_runtime {
- public:
-  explicit current_runtime(worker* w) noexcept : before_(std::exchange(heddle_current_worker, w)) {}
-  current_runtime(const current_runtime&) = delete;
-  current_runtime& operator=(const current_runtime&) = delete;
-  ~current_runtime() { heddle_current_worker = before_; }
-
- private:
-  worker* before_;
-};
 
 }  // namespace
 
@@ -70,7 +57,7 @@ void cluster::start(node& n) {
   world_->record(trace_kind::start, n.place_.number, n.starts_ - 1);
   std::unique_ptr<sim_driver> driver(new sim_driver(world_, n.place_));
   n.driver_ = driver.get();
-  const current_runtime none(nullptr);  // the runtime makes itself the current one
+  const current_worker none(nullptr);  // the runtime makes itself the current one
   n.runtime_ = std::make_unique<heddle::runtime>(std::move(driver), std::move(options));
   n.runtime_->spawn(node::run_program(n));
   n.busy_ = true;
@@ -79,7 +66,7 @@ void cluster::start(node& n) {
 /// Has the tasks of a process that was cut off end, and gives its memory back.
 void cluster::bury(node& n) {
   if (n.runtime_ == nullptr) return;
-  const current_runtime now(&n.runtime_->main_worker());
+  const current_worker now(&n.runtime_->main_worker());
   process& ended = *n.place_.last;
   unwinding_ = true;
   const unwind_watch watch(n.name());
@@ -105,7 +92,7 @@ void cluster::bury_and_start() {
 }
 
 void cluster::step(node& n) {
-  const current_runtime now(&n.runtime_->main_worker());
+  const current_worker now(&n.runtime_->main_worker());
   n.busy_ = n.runtime_->once() || !n.runtime_->main_worker().idle();
 }
 
@@ -139,7 +126,7 @@ std::string cluster::where_all_wait() {
       all += n->name() + (n->result_ ? ": has ended\n" : ": was killed, and not started again\n");
       continue;
     }
-    const current_runtime now(&n->runtime_->main_worker());
+    const current_worker now(&n->runtime_->main_worker());
     all += n->name() + (n->paused_until_ > world_->time() ? ", which is paused:\n" : ":\n") +
            n->runtime_->dump();
   }

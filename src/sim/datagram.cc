@@ -101,6 +101,8 @@ class datagram_socket final : public object {
     return 0;
   }
   int local_name(::sockaddr* out, unsigned* len) override {
+    // A connected socket has the address that its datagrams come from.
+    if (!remote_.empty()) return copy_name(source(remote_).bytes(), out, len);
     return copy_name((local_.empty() ? address::any(family_) : local_).bytes(), out, len);
   }
   int peer_name(::sockaddr* out, unsigned* len) override {

@@ -117,6 +117,18 @@ int disk::rename(const inode_ptr& start, const char* source, const char* target)
   return 0;
 }
 
+int disk::link(const inode_ptr& start, const char* source, const char* target) {
+  const place from = walk(start, source, {0, false});
+  if (from.error != 0) return from.error;
+  const place to = walk(start, target, {0, false});
+  if (to.error == 0) return -EEXIST;
+  if (to.parent == nullptr) return to.error;
+  if (from.found->what == inode::kind::directory) return -EPERM;
+  log_.change({{to.parent, to.name, from.found}});
+  touch(*to.parent);
+  return 0;
+}
+
 int disk::make_directory(const inode_ptr& start, const char* path, unsigned mode) {
   const place p = walk(start, path, {0, false});
   if (p.error == 0) return -EEXIST;
@@ -156,6 +168,20 @@ int disk::stat(const inode_ptr& start, const char* path, unsigned flags,
   if (p.error != 0) return p.error;
   describe(*p.found, out);
   return 0;
+}
+
+std::string disk::path_of(inode_ptr n) const {
+  std::string path;
+  while (n != root_) {
+    const inode_ptr up = n->parent.lock();
+    if (up == nullptr) return {};
+    const auto entry =
+        std::ranges::find(up->names, n, [](const auto& each) { return each.second; });
+    if (entry == up->names.end()) return {};
+    path.insert(0, '/' + entry->first);
+    n = up;
+  }
+  return path.empty() ? "/" : path;
 }
 
 void disk::describe(const inode& n, struct ::statx& out) {

@@ -59,6 +59,8 @@ class disk {
                          struct ::statx& out) const;
   int remove(const inode_ptr& start, const char* path, unsigned flags);
   int rename(const inode_ptr& start, const char* source, const char* target);
+  /// Gives a file a second name.
+  int link(const inode_ptr& start, const char* source, const char* target);
   int make_directory(const inode_ptr& start, const char* path, unsigned mode);
   /// Makes the name of a Unix socket. -EADDRINUSE when the name exists.
   int make_socket(const std::string& path);
@@ -80,6 +82,8 @@ class disk {
   /// Makes the content of a file, or the names in a folder, durable.
   void sync(inode& n);
   static void describe(const inode& n, struct ::statx& out);
+  /// The path from the root; empty if the inode was removed.
+  [[nodiscard]] std::string path_of(inode_ptr n) const;
 
  private:
   [[nodiscard]] inode_ptr make(inode::kind what, std::uint32_t mode, const inode_ptr& parent);
@@ -94,6 +98,8 @@ class disk {
 
 /// The inode of an open file or directory; null when it is neither.
 [[nodiscard]] inode_ptr inode_of(const object& o);
+/// The same file, open in the same way, for another descriptor; null if the object is no file.
+[[nodiscard]] std::shared_ptr<object> open_again(process& by, const object& o);
 /// Syncs an open file or directory; -EINVAL for any other object.
 [[nodiscard]] int sync_object(object& o);
 

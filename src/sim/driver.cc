@@ -85,6 +85,8 @@ std::size_t sim_driver::open_descriptors() const noexcept { return process_.open
 std::size_t sim_driver::blocks_out() const noexcept { return process_.blocks_out(); }
 std::uint64_t sim_driver::faults_injected() const noexcept { return process_.trouble.injected(); }
 
+driver_files* sim_driver::blocking_files() noexcept { return &process_.files; }
+
 bool sim_driver::submit(operation& op, worker& w, completion& now) noexcept {
   op.held = true;
   op.out_of_memory = false;

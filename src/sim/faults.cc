@@ -97,26 +97,30 @@ void faults::write_down(std::size_t kind, const fault& f) {
   if (book_ != nullptr && !book_->given) book_->entries[{process_, kind, made_[kind]}] = f;
 }
 
-fault faults::draw(const operation& op) noexcept {
-  auto& script = scripted_[index(op.code)];
-  const std::optional<fault> asked = given(index(op.code));
+fault faults::draw(const operation& op) noexcept { return draw(op.code, op.len, true); }
+
+fault faults::draw_now(op_code code, std::size_t len) noexcept { return draw(code, len, false); }
+
+fault faults::draw(op_code code, std::size_t len, bool may_wait) noexcept {
+  auto& script = scripted_[index(code)];
+  const std::optional<fault> asked = given(index(code));
   if (!script.empty()) {
     ++injected_;
     const int error = script.front();
     script.erase(script.begin());
     return {.error = error};
   }
-  const fault f = asked ? *asked : draw_by_rates(op);
-  if (!f.none()) write_down(index(op.code), f);
+  const fault f = asked ? *asked : draw_by_rates(code, len, may_wait);
+  if (!f.none()) write_down(index(code), f);
   return f;
 }
 
-fault faults::draw_by_rates(const operation& op) noexcept {
+fault faults::draw_by_rates(op_code code, std::size_t len, bool may_wait) noexcept {
   fault f;
-  const sim_rates& rate = rates_[index(op.code)];
-  const nature can = nature_of(op.code);
-  if (random_.chance(rate.delayed)) f.delay = random_.up_to(delay_max_);
-  if (can.interruptible && random_.chance(rate.interrupted))
+  const sim_rates& rate = rates_[index(code)];
+  const nature can = nature_of(code);
+  if (may_wait && random_.chance(rate.delayed)) f.delay = random_.up_to(delay_max_);
+  if (may_wait && can.interruptible && random_.chance(rate.interrupted))
     f.error = -EINTR;
   else if ((can.socket || can.disk) && random_.chance(rate.no_memory))
     f.error = can.socket ? -ENOBUFS : -ENOMEM;
@@ -127,7 +131,7 @@ fault faults::draw_by_rates(const operation& op) noexcept {
   else if (can.stream && random_.chance(rate.reset))
     f.reset = true;
   else if (can.transfers && random_.chance(rate.short_transfer))
-    f.bytes_max = 1 + static_cast<std::uint32_t>(random_.below(op.len > 1 ? op.len : 16));
+    f.bytes_max = 1 + static_cast<std::uint32_t>(random_.below(len > 1 ? len : 16));
   return f;
 }
 

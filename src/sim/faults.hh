@@ -60,6 +60,8 @@ class faults {
   faults(const sim_options& options, random_stream random, fault_book* book, std::string process);
 
   [[nodiscard]] fault draw(const operation& op) noexcept;
+  /// The fault of a call on a file that the program waits for: an error, or a short transfer.
+  [[nodiscard]] fault draw_now(op_code code, std::size_t len) noexcept;
   /// The error of a call: 0 or -errno.
   [[nodiscard]] int draw(sim_call call) noexcept;
 
@@ -75,7 +77,8 @@ class faults {
  private:
   static constexpr std::size_t index(op_code code) { return static_cast<std::size_t>(code); }
 
-  [[nodiscard]] fault draw_by_rates(const operation& op) noexcept;
+  [[nodiscard]] fault draw(op_code code, std::size_t len, bool may_wait) noexcept;
+  [[nodiscard]] fault draw_by_rates(op_code code, std::size_t len, bool may_wait) noexcept;
   [[nodiscard]] int draw_by_rates(sim_call call) noexcept;
   /// The fault that the book has for this operation, if the book says which faults come.
   [[nodiscard]] std::optional<fault> given(std::size_t kind) noexcept;

@@ -49,6 +49,7 @@ class open_file final : public object {
   void describe(struct ::statx& out) override { disk::describe(*file_, out); }
 
   [[nodiscard]] const inode_ptr& file() const noexcept { return file_; }
+  [[nodiscard]] std::uint64_t flags() const noexcept { return flags_; }
 
  private:
   inode_ptr file_;
@@ -61,6 +62,11 @@ class open_file final : public object {
 inode_ptr inode_of(const object& o) {
   const auto* file = dynamic_cast<const open_file*>(&o);
   return file == nullptr ? nullptr : file->file();
+}
+
+std::shared_ptr<object> open_again(process& by, const object& o) {
+  const auto* file = dynamic_cast<const open_file*>(&o);
+  return file == nullptr ? nullptr : std::make_shared<open_file>(by, file->file(), file->flags());
 }
 
 int sync_object(object& o) {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "heddle/io/detail/resolve_request.hh"
-#include "heddle/io/directory_entry.hh"
 #include "sim/process.hh"
 
 namespace heddle::sim {
@@ -78,11 +77,11 @@ std::int64_t process::resolve(void* asked) {
   return 0;
 }
 
-std::int64_t process::list_directory(const inode& directory, void* out) {
+std::int64_t process::list_directory(const inode& directory,
+                                     std::vector<directory_entry>& entries) {
   if (directory.what != inode::kind::directory) return -ENOTDIR;
   static constexpr entry_type types[] = {entry_type::file, entry_type::directory, entry_type::link,
                                          entry_type::other};
-  auto& entries = *static_cast<std::vector<directory_entry>*>(out);
   const auto first = static_cast<std::ptrdiff_t>(entries.size());
   for (const auto& [name, child] : directory.names)
     entries.push_back({name, types[static_cast<std::size_t>(child->what)]});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sim/current_worker.hh"
 #include "sim/process.hh"
 
 namespace heddle::sim {
@@ -17,7 +18,10 @@ nanoseconds process::duration_of(const request& r) {
 
 std::int64_t process::perform(request& r) {
   operation& op = *r.op;
-  if (op.code == op_code::call) return op.function(op.more);
+  if (op.code == op_code::call) {
+    const current_worker back(r.by);  // so that the function finds its files
+    return op.function(op.more);
+  }
   if (op.code == op_code::resolve) return resolve(op.more);
 
   const std::shared_ptr<object>& target = r.folder;
@@ -52,7 +56,7 @@ std::int64_t process::perform(request& r) {
     case op_code::make_directory:
       return here.files.make_directory(from, path, op.len);
     case op_code::list:
-      return list_directory(*from, op.more);
+      return list_directory(*from, *static_cast<std::vector<directory_entry>*>(op.more));
     default:
       return -EINVAL;
   }

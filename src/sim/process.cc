@@ -87,6 +87,13 @@ int process::add_both(std::shared_ptr<object> (&made)[2], int (&ends)[2]) {
   return 0;
 }
 
+void process::replace_descriptor(int fd, std::shared_ptr<object> o) {
+  close(fd);
+  o->fd = fd;
+  record(trace_kind::opened, fd, 0);
+  descriptors_.emplace(fd, std::move(o));
+}
+
 bool process::raise_signal(int number) {
   HEDDLE_ASSERT(number >= 1 && number <= 64, "give a signal number from 1 to 64");
   const std::uint64_t bit = std::uint64_t{1} << (number - 1);

@@ -12,6 +12,8 @@
 #include <atomic>
 #include <unordered_map>
 
+#include "heddle/io/directory_entry.hh"
+#include "sim/blocking_files.hh"
 #include "sim/faults.hh"
 #include "sim/world.hh"
 
@@ -21,6 +23,7 @@ namespace heddle::sim {
 struct request {
   std::uint64_t number;
   operation* op;
+  worker* by;                      ///< the worker that asked for it
   std::shared_ptr<object> target;  ///< null for paths, names and calls
   std::shared_ptr<object> folder;  ///< the folder where a path begins, open at submit()
   std::uint64_t lane;
@@ -79,10 +82,14 @@ class process {
   int add_descriptor(std::shared_ptr<object> o);
   /// Adds both descriptors or none.
   int add_both(std::shared_ptr<object> (&made)[2], int (&ends)[2]);
+  /// Makes an open number mean this object.
+  void replace_descriptor(int fd, std::shared_ptr<object> o);
   [[nodiscard]] bool descriptor_left() const noexcept {
     return descriptors_.size() < options.descriptors_max;
   }
   [[nodiscard]] std::size_t open_descriptors() const noexcept { return descriptors_.size(); }
+  [[nodiscard]] std::int64_t list_directory(const inode& directory,
+                                            std::vector<directory_entry>& out);
   /// Tries the requests that wait for this object.
   void try_waiting(object& o);
 
@@ -111,6 +118,7 @@ class process {
   random_stream& chance;   ///< order, delays, races
   const std::string name;  ///< the computer's; web#2 after the first restart
   faults trouble;
+  blocking_files files{*this};
   bool stalled = false;
   std::atomic<int> outside{0};
 
@@ -132,7 +140,6 @@ class process {
   // Operations with argument types of room io (names.cc).
   [[nodiscard]] nanoseconds resolve_delay(const void* asked);
   [[nodiscard]] std::int64_t resolve(void* asked);
-  [[nodiscard]] std::int64_t list_directory(const inode& directory, void* out);
   void finish(request& r, completion c);
   void end_canceled(request& r);
   void deliver_one(worker& w, std::size_t pick);

@@ -64,6 +64,7 @@ request& process::add_request(operation& op) {
   request& r = *made;
   r.number = number;
   r.op = &op;
+  r.by = worker::current();
   r.lane = own_lane | number;
   r.multishot = is_multishot(op.code);
   requests_.emplace(number, std::move(made));

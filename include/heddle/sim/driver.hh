@@ -82,6 +82,7 @@ class sim_driver final : public driver {
   /// Whether the last turn() had nothing to wait for: no completion can ever come by itself.
   [[nodiscard]] bool stalled() const noexcept override;
   [[nodiscard]] bool simulated() const noexcept override { return true; }
+  [[nodiscard]] driver_files* blocking_files() noexcept override;
   /// Says that a thread outside of the simulation will call wake(). Until outside_ended(), a turn
   /// with nothing ready waits for that call in real time, and virtual time does not move.
   void outside_began() noexcept;
