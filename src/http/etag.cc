@@ -2,6 +2,9 @@
 // Entity tags. A tag may contain a comma, so lists are parsed tag by tag.
 #include "heddle/http/etag.hh"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
 #include "heddle/http/detail/charset.hh"
 
 namespace heddle::http {
@@ -24,6 +27,14 @@ entity_tag split(std::string_view tag) {
 }
 
 }  // namespace
+
+file_identity identity_of(const struct ::statx& state) noexcept {
+  const auto ns = [](const statx_timestamp& t) {
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
+  };
+  return {::makedev(state.stx_dev_major, state.stx_dev_minor), state.stx_ino, state.stx_size,
+          ns(state.stx_mtime), ns(state.stx_ctime)};
+}
 
 file_etag::file_etag(const file_identity& of) {
   std::size_t at = 0;

@@ -5,13 +5,11 @@
 #include <openssl/pem.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "heddle/base/error.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "tls/trouble.hh"
 
 namespace heddle::tls::detail {
@@ -147,14 +145,8 @@ std::vector<x509_handle> certificates_of(std::string_view text, const std::strin
 }
 
 std::string read_whole(const std::string& path, const char* what) {
-  std::ifstream in(path, std::ios::binary);
-  try {
-    if (in) return {std::istreambuf_iterator<char>(in), {}};
-  } catch (const std::ios_base::failure&) {
-    // Opening a directory succeeds; only reading it fails.
-  }
-  throw failure(std::error_code(errno, std::generic_category()),
-                std::string("cannot read the ") + what + " '" + path + "'");
+  const std::string verb = std::string("read the ") + what;
+  return heddle::detail::read_file_now(path, verb.c_str());
 }
 
 void check_authorities(const std::string& path) {

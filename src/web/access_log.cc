@@ -4,7 +4,6 @@
 #include "heddle/web/access_log.hh"
 
 #include <poll.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,6 +15,7 @@
 #include "heddle/core/sleep.hh"
 #include "heddle/http/head_writer.hh"
 #include "heddle/io/call.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "heddle/probe/json.hh"
 #include "heddle/sched/runtime.hh"
 
@@ -209,8 +209,9 @@ task<> access_log::flush(int descriptor) {
     if (const std::size_t line = text.rfind('\n', written + size - 1);
         line != text.npos && line >= written)
       size = line + 1 - written;
-    const ssize_t got = ::write(descriptor, text.data() + written, size);
-    if (got < 0 && errno != EAGAIN && errno != EINTR) {  // the reader is gone, or the disk is full
+    const std::int64_t got =
+        heddle::detail::files_here().write(descriptor, text.data() + written, size);
+    if (got < 0 && got != -EAGAIN && got != -EINTR) {  // the reader is gone, or the disk is full
       give_up();
       co_return;
     }

@@ -3,17 +3,18 @@
 // copied. 4 KiB suit every disk whose blocks are not larger; other files are read normally.
 #include "web/direct_read.hh"
 
-#include <dirent.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <vector>
 
+#include "heddle/io/detail/files_here.hh"
 #include "web/driver_call.hh"
 
 namespace heddle::http {
@@ -21,7 +22,7 @@ namespace {
 
 constexpr std::size_t direct_alignment = 4096;
 constexpr std::size_t direct_block_max = 256 * 1024;  // at once; a larger file takes several reads
-constexpr int direct_names_max = 1000;                // names that are looked at for a file to try
+constexpr std::size_t direct_names_max = 1000;        // names that are looked at for a file to try
 
 /// Gives a block back to the C library.
 struct free_block {
@@ -40,8 +41,16 @@ std::size_t whole_blocks(std::size_t size) noexcept {
 }
 
 bool set_direct(int file, bool on) noexcept {
-  return ::fcntl(file, F_SETFL, on ? O_RDONLY | O_DIRECT : O_RDONLY) == 0;
+  return heddle::detail::files_here().set_flags(file, on ? O_RDONLY | O_DIRECT : O_RDONLY) == 0;
 }
+
+/// Keeps the first names of a folder.
+struct first_names final : entry_receiver {
+  std::vector<std::string> all;
+  void receive(const char* name, entry_type) override {
+    if (all.size() != direct_names_max) all.emplace_back(name);
+  }
+};
 
 }  // namespace
 
@@ -70,35 +79,31 @@ task<std::int64_t> read_directly(int file, byte_span into) {
 }
 
 std::string why_not_directly(int folder) {
-  const int own = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const names = own < 0 ? nullptr : ::fdopendir(own);
-  if (names == nullptr) {
-    if (own >= 0) ::close(own);
-    return {};
-  }
-  std::string why;
-  int tried = 0;
-  while (const dirent* each = ::readdir(names)) {
-    struct stat state{};
-    if (++tried > direct_names_max) break;
-    if (::fstatat(folder, each->d_name, &state, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (!S_ISREG(state.st_mode)) continue;
-    const int file = ::openat(folder, each->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  driver_files& files = heddle::detail::files_here();
+  first_names names;
+  if (files.list(folder, names) < 0) return {};
+  for (const std::string& name : names.all) {
+    struct ::statx state{};
+    if (files.stat(folder, name.c_str(), AT_SYMLINK_NOFOLLOW, state) < 0) continue;
+    if (!S_ISREG(state.stx_mode)) continue;
+    ::open_how how{};
+    how.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+    const int file = files.open(folder, name.c_str(), how);
     if (file < 0) continue;
+    std::string why;
     if (!set_direct(file, true)) {
-      why = std::string("its file system cannot read '") + each->d_name +
+      why = "its file system cannot read '" + name +
             "' without the kernel's cache (O_DIRECT); leave out --direct";
     } else {
       const aligned_block block = make_aligned(direct_alignment);
-      if (::pread(file, block.get(), direct_alignment, 0) < 0 && errno == EINVAL)
-        why = std::string("the disk of '") + each->d_name +
+      if (files.read(file, block.get(), direct_alignment, 0) == -EINVAL)
+        why = "the disk of '" + name +
               "' has blocks of more than 4 KiB, which are not read directly; leave out --direct";
     }
-    ::close(file);
-    break;
+    files.close(file);
+    return why;
   }
-  ::closedir(names);
-  return why;
+  return {};
 }
 
 }  // namespace heddle::http

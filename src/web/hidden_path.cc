@@ -1,35 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The kernel gives an open file's path through /proc; the served folder's path is removed from its
-// front.
+// The driver gives an open file's path; the served folder's path is removed from its front.
 #include "heddle/web/detail/hidden_path.hh"
 
-#include <unistd.h>
+#include <string>
 
-#include <array>
-#include <climits>
-#include <cstdio>
+#include "heddle/io/detail/files_here.hh"
 
 namespace heddle::http {
 namespace {
 
 constexpr std::string_view for_visitors = "/.well-known";
-
-/// The path of an open file; empty if the kernel cannot tell it.
-class opened_path {
- public:
-  explicit opened_path(int fd) noexcept {
-    char name[32];
-    std::snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    const ssize_t got = ::readlink(name, text_.data(), text_.size());
-    if (got > 0 && static_cast<std::size_t>(got) < text_.size())
-      size_ = static_cast<std::size_t>(got);
-  }
-  [[nodiscard]] std::string_view text() const noexcept { return {text_.data(), size_}; }
-
- private:
-  std::array<char, PATH_MAX> text_;
-  std::size_t size_ = 0;
-};
 
 }  // namespace
 
@@ -42,12 +22,12 @@ bool hidden_path(std::string_view path) noexcept {
 }
 
 bool opened_hidden(int folder, int file) noexcept {
-  const opened_path root(folder);
-  const opened_path at(file);
-  std::string_view above = root.text();
-  if (above == "/") above = {};
-  if (root.text().empty() || !at.text().starts_with(above)) return true;
-  const std::string_view beneath = at.text().substr(above.size());
+  driver_files& files = heddle::detail::files_here();
+  std::string above, at;
+  if (files.path_of(folder, above) < 0 || files.path_of(file, at) < 0) return true;
+  if (above == "/") above.clear();
+  if (!at.starts_with(above)) return true;
+  const std::string_view beneath = std::string_view(at).substr(above.size());
   return (!beneath.empty() && !beneath.starts_with('/')) || hidden_path(beneath);
 }
 

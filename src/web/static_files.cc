@@ -61,25 +61,21 @@ std::string clean_path(std::string_view page, std::string_view index) {
 }  // namespace
 
 static_files::static_files(const std::string& root, static_options options)
-    : options_(std::move(options)),
+    : root_(root, O_RDONLY | O_DIRECTORY, "serve the directory"),
+      options_(std::move(options)),
       makes_(options_.compress ? codings_made() : coding_set()),
       cache_(options_.cache_bytes_max),
       held_bytes_(std::make_shared<std::uint64_t>(0)),
       extra_lines_(checked_lines(options_.headers)) {
   if (options_.held_bytes_max == 0)
     options_.held_bytes_max = 2 * options_.cache_bytes_max + (std::uint64_t{16} << 20);
-  root_fd_ = ::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (root_fd_ < 0)
-    throw failure({errno, std::generic_category()}, "cannot serve the directory '" + root + "'");
   if (!options_.direct) return;
-  if (const std::string why = why_not_directly(root_fd_); !why.empty()) {
-    ::close(root_fd_);
+  if (const std::string why = why_not_directly(root_.number()); !why.empty())
     throw failure(std::make_error_code(std::errc::operation_not_supported),
                   "cannot read the files of '" + root + "' directly: " + why);
-  }
 }
 
-static_files::~static_files() { ::close(root_fd_); }
+static_files::~static_files() = default;
 
 /// The cached content of a path, if it was checked recently; else null.
 content* static_files::trusted(std::string_view path) {
@@ -292,7 +288,7 @@ task<response> static_files::directory(request& asked, open_file dir, std::strin
 task<response> static_files::list_directory(request& asked, open_file dir, std::string path) {
   const bool json = wants_json(asked.head());
   listing_request wanted{
-      root_fd_, dir.number(), path, options_.hidden, options_.listing_entries_max, {}, 0};
+      root_.number(), dir.number(), path, options_.hidden, options_.listing_entries_max, {}, 0};
   const std::int64_t error = co_await list_with_sizes(wanted);
   std::string page;
   int status = error < 0 ? status_for(error) : 200;

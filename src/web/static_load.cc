@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Loads files into memory: opens them below the root, reads them, finds compressed files beside
 // them, and compresses.
-#include <dirent.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -15,6 +11,7 @@
 
 #include "heddle/http/etag.hh"
 #include "heddle/http/mime.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "heddle/io/detail/open_beneath.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/web/detail/hidden_path.hh"
@@ -29,17 +26,9 @@ namespace {
 
 constexpr std::size_t small_file_bytes = 64 * 1024;
 
-std::uint64_t in_ns(const statx_timestamp& t) noexcept {
-  return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 + t.tv_nsec;
-}
-
 file_facts facts_of(const struct ::statx& state) noexcept {
   file_facts f;
-  f.device = ::makedev(state.stx_dev_major, state.stx_dev_minor);
-  f.inode = state.stx_ino;
-  f.size = state.stx_size;
-  f.modified_ns = in_ns(state.stx_mtime);
-  f.status_ns = in_ns(state.stx_ctime);
+  static_cast<file_identity&>(f) = identity_of(state);
   f.modified = state.stx_mtime.tv_sec;
   return f;
 }
@@ -108,7 +97,7 @@ task<static_files::opened> static_files::open(std::string path) {
   opened result;
   std::int64_t fd = -EAGAIN;
   for (int i = 0; fd == -EAGAIN && i != heddle::open_tries; ++i) {
-    fd = co_await open_beneath(root_fd_, relative.c_str(), how);
+    fd = co_await open_beneath(root_.number(), relative.c_str(), how);
     if (fd == -ELOOP && (how.resolve & RESOLVE_NO_SYMLINKS) != 0) {
       how.resolve &= ~std::uint64_t{RESOLVE_NO_SYMLINKS};
       fd = -EAGAIN;
@@ -120,7 +109,7 @@ task<static_files::opened> static_files::open(std::string path) {
   }
   result.file = open_file(static_cast<int>(fd));
   const bool by_link = !options_.hidden && (how.resolve & RESOLVE_NO_SYMLINKS) == 0;
-  if (by_link && opened_hidden(root_fd_, result.file.number())) {
+  if (by_link && opened_hidden(root_.number(), result.file.number())) {
     result.error = -ENOENT;
     co_return result;
   }
@@ -274,22 +263,45 @@ bool can_be_asked_for(std::string_view name) noexcept {
 
 /// Reads the state of a link's target in a listed directory, resolved as static_files::open()
 /// would. False if visitors may not have the target.
-bool follow(const listing_request& r, const char* name, struct stat& state) {
-  const std::string path = std::string(r.path.substr(1)) + name;
+bool follow(driver_files& files, const listing_request& r, const char* name,
+            struct ::statx& state) {
   open_how how{};
   how.flags = O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  long fd = -1;
-  for (int i = 0; i != heddle::open_tries; ++i) {
-    fd = ::syscall(SYS_openat2, r.root, path.c_str(), &how, sizeof how);
-    if (fd >= 0 || errno != EAGAIN) break;
-  }
+  const std::string path = std::string(r.path.substr(1)) + name;
+  int fd = -EAGAIN;
+  for (int i = 0; fd == -EAGAIN && i != heddle::open_tries; ++i)
+    fd = files.open(r.root, path.c_str(), how);
   if (fd < 0) return false;
-  const int found = static_cast<int>(fd);
-  const bool may_have = ::fstat(found, &state) == 0 && (r.hidden || !opened_hidden(r.root, found));
-  ::close(found);
+  const bool may_have =
+      files.stat(fd, "", AT_EMPTY_PATH, state) == 0 && (r.hidden || !opened_hidden(r.root, fd));
+  files.close(fd);
   return may_have;
 }
+
+/// Looks at each name of a folder, and keeps those that visitors can have.
+struct name_keeper final : entry_receiver {
+  name_keeper(driver_files& f, listing_request& r) noexcept : files(f), wanted(r) {}
+  void receive(const char* name, entry_type) override {
+    if ((!wanted.hidden && name[0] == '.') || !can_be_asked_for(name)) return;
+    if (wanted.names.size() >= wanted.entries_max) {
+      ++wanted.left_out;
+      return;
+    }
+    listed_name one{{name, entry_type::other}, 0, 0};
+    struct ::statx state{};
+    if (files.stat(wanted.directory, name, AT_SYMLINK_NOFOLLOW, state) == 0) {
+      if (S_ISLNK(state.stx_mode) && !follow(files, wanted, name, state)) return;
+      if (!S_ISREG(state.stx_mode) && !S_ISDIR(state.stx_mode)) return;
+      one.entry.type = S_ISDIR(state.stx_mode) ? entry_type::directory : entry_type::file;
+      one.size = state.stx_size;
+      one.modified = state.stx_mtime.tv_sec;
+    }
+    wanted.names.push_back(std::move(one));
+  }
+  driver_files& files;
+  listing_request& wanted;
+};
 
 }  // namespace
 
@@ -298,41 +310,9 @@ list_with_sizes::list_with_sizes(listing_request& wanted) noexcept
   more = &wanted;
   function = [](void* argument) noexcept -> std::int64_t {
     auto& r = *static_cast<listing_request*>(argument);
-    // Opens a descriptor of its own, because closing the stream closes it.
-    const int own = ::openat(r.directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* stream = own < 0 ? nullptr : ::fdopendir(own);
-    if (stream == nullptr) {
-      const int error = errno;
-      if (own >= 0) ::close(own);
-      return -error;
-    }
-    try {
-      while (const dirent* e = ::readdir(stream)) {
-        const std::string_view name = e->d_name;
-        if (name == "." || name == ".." || (!r.hidden && name.starts_with('.'))) continue;
-        if (!can_be_asked_for(name)) continue;
-        if (r.names.size() >= r.entries_max) {
-          ++r.left_out;
-          continue;
-        }
-        listed_name one{{std::string(name), entry_type::other}, 0, 0};
-        struct stat state{};
-        if (::fstatat(r.directory, e->d_name, &state, AT_SYMLINK_NOFOLLOW) == 0) {
-          if (S_ISLNK(state.st_mode) && !follow(r, e->d_name, state)) continue;
-          if (!S_ISREG(state.st_mode) && !S_ISDIR(state.st_mode))
-            continue;  // visitors cannot have it
-          one.entry.type = S_ISDIR(state.st_mode) ? entry_type::directory : entry_type::file;
-          one.size = static_cast<std::uint64_t>(state.st_size);
-          one.modified = state.st_mtime;
-        }
-        r.names.push_back(std::move(one));
-      }
-    } catch (const std::bad_alloc&) {
-      ::closedir(stream);
-      return -ENOMEM;
-    }
-    ::closedir(stream);
-    return 0;
+    driver_files& files = heddle::detail::files_here();
+    name_keeper keep(files, r);
+    return files.list(r.directory, keep);
   };
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "heddle/sim/driver.hh"
 #include "heddle/tls/authority.hh"
 #include "heddle/tls/options.hh"
 
@@ -23,8 +24,15 @@ class tls_files {
   tls_files(const tls_files&) = delete;
   ~tls_files() { std::filesystem::remove_all(folder_); }
 
+  /// In a simulation the file is on its disk, too.
   [[nodiscard]] std::string path(std::string_view name) const {
-    return folder_ + '/' + std::string(name);
+    std::string at = folder_ + '/' + std::string(name);
+    const worker* const w = worker::current();
+    if (auto* const world = w == nullptr ? nullptr : dynamic_cast<sim_driver*>(w->io)) {
+      std::ifstream in(at, std::ios::binary);
+      world->write_file(at, std::string(std::istreambuf_iterator<char>(in), {}));
+    }
+    return at;
   }
   /// NAME.pem and NAME.key: "site" for localhost, "other" for other.example.org and
   /// *.wild.example.org, "client", and "stranger" by the other authority.
@@ -34,8 +42,9 @@ class tls_files {
   [[nodiscard]] std::string authority() const { return path("ca.pem"); }
 
   void write(const std::string& name, const tls::pem_pair& pair) const {
-    std::ofstream(path(name + ".pem")) << pair.certificate;
-    std::ofstream(path(name + ".key")) << pair.key;
+    std::ofstream(folder_ + '/' + name + ".pem") << pair.certificate;
+    std::ofstream(folder_ + '/' + name + ".key") << pair.key;
+    static_cast<void>(certificate(name));
   }
   [[nodiscard]] const tls::pem_pair& ca() const noexcept { return ca_; }
 

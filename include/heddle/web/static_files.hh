@@ -17,6 +17,7 @@
 
 #include "heddle/base/clock.hh"
 #include "heddle/core/task.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "heddle/io/page_store.hh"
 #include "heddle/web/detail/content_cache.hh"
 #include "heddle/web/server.hh"
@@ -119,7 +120,7 @@ class static_files {
   [[nodiscard]] coding_set packable(const content& c) const noexcept;
   void assemble(content& c, content_coding coding);
 
-  int root_fd_ = -1;
+  heddle::detail::blocking_file root_;
   static_options options_;
   coding_set makes_;  ///< on the fly; none without options_.compress
   static_counters counters_;
