@@ -71,4 +71,15 @@ if(HEDDLE_WITH_CLI AND HEDDLE_CLI_SOURCES)
     endif()
   endif()
   heddle_program(cli heddle_cli)
+
+  # heddle serve and heddle proxy for tests that run them as nodes of a simulation.
+  set(services ${HEDDLE_CLI_SOURCES})
+  list(FILTER services INCLUDE REGEX "/src/serve/")
+  add_library(heddle_services STATIC EXCLUDE_FROM_ALL ${services})
+  target_link_libraries(heddle_services PRIVATE heddle_inside CLI11::CLI11 PUBLIC heddle_rooms
+                        heddle_source)
+  target_compile_options(heddle_services PRIVATE -fPIE)
+  heddle_use_crypt(heddle_services)
+  heddle_pieces(heddle_services)
+  heddle_precompiled(heddle_services program)
 endif()

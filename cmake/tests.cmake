@@ -50,7 +50,7 @@ string(CONCAT false_alarm
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
 set(test_rooms base probe core sched io sim fiber hook sync abi
      tls names tcp net xdr rpc http web client acme proxy bus nats optimizer cli examples soak
-     roles)
+     roles cluster)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
 # What a room's tests link beside the core, so that a change of one room does not link them all.
 set(test_links_abi ${test_links_draft} heddle_draft)
@@ -76,6 +76,7 @@ set(test_links_rpc heddle_rpc)
 set(test_links_cli heddle_rooms)
 set(test_links_examples heddle_rooms)
 set(test_links_soak heddle_web heddle_net)
+set(test_links_cluster heddle_services)
 set(test_links_roles heddle_proxy heddle_client heddle_web heddle_net)
 foreach(room IN LISTS test_rooms)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"

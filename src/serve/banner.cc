@@ -2,16 +2,19 @@
 // The banner and the summary.
 #include "serve/banner.hh"
 
+#include <fcntl.h>
 #include <ifaddrs.h>
+#include <linux/openat2.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
+#include "heddle/io/call.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "heddle/sched/runtime.hh"
 #include "serve/qr.hh"
 
@@ -22,24 +25,50 @@ constexpr std::size_t files_counted_max = 10'000;  // limits the time that the b
 constexpr std::size_t addresses_max = 16;
 
 /// Counts the files that can be requested, up to a limit.
-std::string count_files(const serve_options& o) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  std::size_t files = 0;
-  std::size_t seen = 0;
-  fs::recursive_directory_iterator at(o.directory, fs::directory_options::skip_permission_denied,
-                                      error);
-  for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
-    if (++seen > files_counted_max) return "more than " + std::to_string(files) + " files";
-    if (!o.files.hidden && at->path().filename().native().starts_with('.')) {
-      at.disable_recursion_pending();
-      continue;
-    }
-    std::error_code unknown;
-    files += at->is_regular_file(unknown) ? 1 : 0;
+class file_count {
+ public:
+  explicit file_count(const serve_options& o) : hidden_(o.files.hidden) { add(o.directory); }
+
+  [[nodiscard]] std::string text() const {
+    if (seen_ > files_counted_max) return "more than " + std::to_string(files_) + " files";
+    return std::to_string(files_) + (files_ == 1 ? " file" : " files");
   }
-  return std::to_string(files) + (files == 1 ? " file" : " files");
-}
+
+ private:
+  struct names final : entry_receiver {
+    std::vector<std::string> all;
+    void receive(const char* name, entry_type) override {
+      if (all.size() <= files_counted_max) all.emplace_back(name);
+    }
+  };
+
+  void add(const std::string& folder) {
+    driver_files& files = heddle::detail::files_here();
+    ::open_how how{};
+    how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    const int fd = files.open(AT_FDCWD, folder.c_str(), how);
+    if (fd < 0) return;
+    names found;
+    static_cast<void>(files.list(fd, found));
+    files.close(fd);
+    for (const std::string& name : found.all) {
+      if (++seen_ > files_counted_max) return;
+      if (!hidden_ && name.starts_with('.')) continue;
+      const std::string path = folder + '/' + name;
+      struct ::statx state{};
+      if (files.stat(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, state) != 0) continue;
+      if (S_ISDIR(state.stx_mode)) {
+        add(path);  // a link to a folder could lead in a circle
+      } else if (!S_ISLNK(state.stx_mode) || files.stat(AT_FDCWD, path.c_str(), 0, state) == 0) {
+        files_ += S_ISREG(state.stx_mode) ? 1 : 0;
+      }
+    }
+  }
+
+  bool hidden_;
+  std::size_t files_ = 0;
+  std::size_t seen_ = 0;
+};
 
 /// Whether other machines can reach the address. A link-local address needs a zone, which a URL for
 /// a browser cannot contain.
@@ -52,22 +81,25 @@ bool reachable(const ::sockaddr* native) {
 
 /// This machine's address on its route to the internet. Connecting a datagram socket determines it
 /// without sending anything. The destination is a documentation address (RFC 5737).
-address outward() {
+task<address> outward() {
   const address outside = address::parse("203.0.113.1", 9).value();
-  const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return {};
+  driver& io = runtime::here().io();
+  const int fd = io.socket(AF_INET, SOCK_DGRAM, 0);
+  if (fd < 0) co_return address();
+  heddle::one_operation connecting(op_code::connect, fd, "connect");
+  connecting.data = const_cast<::sockaddr*>(outside.native());
+  connecting.len = outside.native_len();
+  const std::int64_t error = co_await connecting;
   sockaddr_storage here{};
-  socklen_t len = sizeof here;
+  unsigned len = sizeof here;
   auto* out = reinterpret_cast<::sockaddr*>(&here);
-  const bool known = ::connect(fd, outside.native(), outside.native_len()) == 0 &&
-                     ::getsockname(fd, out, &len) == 0;
-  ::close(fd);
-  return known ? address::from(out, len).value_or(address()) : address();
+  const bool known = error == 0 && io.local_name(fd, out, &len) == 0;
+  io.close(fd, worker::running());
+  co_return known ? address::from(out, len).value_or(address()) : address();
 }
 
-/// The addresses at which other machines may reach this one, the most likely first; with container
-/// bridges, a phone can reach only one of them.
-std::vector<address> network_addresses(const address& at) {
+/// The addresses of this machine's interfaces that others can reach, in no order.
+std::vector<address> interface_addresses(const address& at) {
   std::vector<address> all;
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return all;
@@ -81,17 +113,26 @@ std::vector<address> network_addresses(const address& at) {
     if (a && (a->is_v4() || at.is_v6())) all.push_back(a->with_port(at.port()));
   }
   ::freeifaddrs(list);
-  const address first = outward().with_port(at.port());
+  return all;
+}
+
+/// The addresses at which other machines may reach this one, the most likely first; with container
+/// bridges, a phone can reach only one of them.
+task<std::vector<address>> network_addresses(address at) {
+  const address out = co_await outward();
+  const address first = out.with_port(at.port());
+  if (runtime::here().io().simulated()) co_return std::vector{first};
+  std::vector<address> all = interface_addresses(at);
   const auto rank = [&](const address& a) { return a == first ? 0 : a.is_v4() ? 1 : 2; };
   std::sort(all.begin(), all.end(),
             [&](const address& a, const address& b) { return rank(a) < rank(b); });
-  return all;
+  co_return all;
 }
 
 std::string title(const serve_options& o) {
   if (!o.is_proxy)
     return "Serving  " + o.directory + (o.directory.ends_with('/') ? "" : "/") + "  (" +
-           count_files(o) + ")\n";
+           file_count(o).text() + ")\n";
   const std::vector<std::string>& all = o.proxy.upstreams;
   std::string text = "Proxy to " + all.front() + '\n';
   for (std::size_t i = 1; i < all.size(); ++i) text += "         " + all[i] + '\n';
@@ -104,7 +145,7 @@ std::string url(const serve_options& o, const address& at) {
 
 }  // namespace
 
-std::string banner(const serve_options& o, const address& at, const address& http_at) {
+task<std::string> banner(const serve_options& o, address at, address http_at) {
   std::string text = title(o);
   const address any = address::any_v4(at.port());
   const bool everywhere = at == any || at == address::any(at.port());
@@ -112,7 +153,7 @@ std::string banner(const serve_options& o, const address& at, const address& htt
   std::string to_share = url(o, local);
   text += "  here     " + url(o, local) + '\n';
   if (everywhere) {
-    const std::vector<address> others = network_addresses(at);
+    const std::vector<address> others = co_await network_addresses(at);
     for (const address& a : others) text += "  network  " + url(o, a) + '\n';
     if (others.empty()) text += "  network  on, but this machine has no address there\n";
     if (!others.empty()) to_share = url(o, others.front());
@@ -136,7 +177,7 @@ std::string banner(const serve_options& o, const address& at, const address& htt
   text += "  " + std::to_string(workers) + (workers == 1 ? " worker, " : " workers, ") +
           runtime::here().io().name() + "      Ctrl-C stops; twice: at once\n";
   if (o.qr) text += qr_picture(to_share);
-  return text;
+  co_return text;
 }
 
 std::string readable_bytes(std::uint64_t bytes) {

@@ -5,13 +5,14 @@
 
 #include <string>
 
+#include "heddle/core/task.hh"
 #include "heddle/web/server.hh"
 #include "serve/options.hh"
 
 namespace heddle::serve {
 
-/// Several lines for stderr. The server really listens at `at`.
-[[nodiscard]] std::string banner(const serve_options& o, const address& at, const address& http_at);
+/// Several lines for people. The server really listens at `at`.
+[[nodiscard]] task<std::string> banner(const serve_options& o, address at, address http_at);
 
 /// One line: requests, bytes, times, errors, and the shed requests if there were any.
 [[nodiscard]] std::string farewell(const http::server_counters& c);

@@ -8,14 +8,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 
 #include "heddle/core/sleep.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "serve/tls.hh"
 #include "serve/values.hh"
 #include "serve/writable_folder.hh"
-#include "source/print_error.hh"
 
 #if HEDDLE_WITH_TLS
 #include "heddle/acme/keeper.hh"
@@ -51,9 +49,9 @@ names_list names_for(const serve_options& o) {
 /// The folder of the XDG base directory specification, or the system's one for services.
 std::string store_folder(const serve_options& o) {
   if (!o.acme.store.empty()) return o.acme.store;
-  const auto variable = [](const char* name) -> std::string {
-    const char* const value = std::getenv(name);
-    return value != nullptr && value[0] == '/' ? value : "";
+  const auto variable = [&o](const char* name) -> std::string {
+    const auto value = o.around->variable(name);
+    return value && value->starts_with('/') ? std::string(*value) : "";
   };
   if (const std::string state = variable("XDG_STATE_HOME"); !state.empty())
     return state + "/heddle";
@@ -99,25 +97,25 @@ std::string span_text(nanoseconds span) {
   return std::to_string(seconds / 3600) + " h";
 }
 
-void print_report(const acme::keeper_report& r) {
+void print_report(surroundings& around, const acme::keeper_report& r) {
   std::string names;
   for (const std::string& name : r.names) (names += names.empty() ? "" : ", ") += name;
   if (r.what != acme::keeper_report::kind::failed) {
     const char* const how = r.what == acme::keeper_report::kind::obtained ? "new" : "stored";
-    std::fprintf(stderr, "Certificate for %s until %s (%s).\n", names.c_str(),
-                 day_of(r.not_after).c_str(), how);
+    around.print("Certificate for " + names + " until " + day_of(r.not_after) + " (" + how +
+                 ").\n");
     return;
   }
   std::string next = "the next attempt is in " + span_text(r.retry_in);
   if (r.not_after != 0) next += "; the old certificate is valid until " + day_of(r.not_after);
-  source::print_error("acme: " + r.trouble, next);
+  around.print_error("acme: " + r.trouble, next);
 }
 
 acme::keeper_options keeper_for(const serve_options& o) {
   acme::keeper_options k;
   k.challenges = {acme::challenge::tls_alpn_01};
   if (o.redirect_http >= 0) k.challenges.insert(k.challenges.begin(), acme::challenge::http_01);
-  k.log = print_report;
+  k.log = [around = o.around](const acme::keeper_report& r) { print_report(*around, r); };
   return k;
 }
 
@@ -175,11 +173,10 @@ void certificates::check(const serve_options& next) const {
 void certificates::check_store(const serve_options& o) {
   if (o.acme.email.empty()) return;
   // Missing folders are made when there is a certificate: the nearest one that exists decides.
-  std::filesystem::path nearest = store_folder(o);
-  std::error_code none;
-  while (!std::filesystem::exists(nearest, none) && nearest != nearest.parent_path())
-    nearest = nearest.parent_path();
-  const std::string folder = nearest.empty() ? "." : nearest.string();
+  std::string folder = store_folder(o);
+  while (folder != "/" && folder != "." &&
+         heddle::detail::files_here().access(AT_FDCWD, folder.c_str(), F_OK) != 0)
+    folder = folder_of(folder);
   if (const int error = folder_trouble(folder); error != 0)
     throw failure({error, std::generic_category()},
                   "acme-store: certificates cannot be kept in '" + store_folder(o) +

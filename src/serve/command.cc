@@ -83,7 +83,7 @@ mistake without_value(const CLI::Option& o) {
 
 /// The option of a word "--name=", if it takes a value: the parser would take the next word for it.
 /// Words for another program are not looked at.
-const CLI::Option* given_empty(const CLI::App& app, std::span<char* const> words) {
+const CLI::Option* given_empty(const CLI::App& app, std::span<const std::string> words) {
   if (app.get_prefix_command()) return nullptr;
   for (const std::string_view word : words) {
     if (word == "--") break;
@@ -180,16 +180,17 @@ void command::require_command() { parser_->needs_command = true; }
 void command::take_rest() { parser_->app.prefix_command(); }
 void command::take_unknown() { parser_->app.allow_extras(); }
 void command::set_footer(const std::string& text) { parser_->app.footer(text); }
-void command::set_help(std::string (*text)()) {
-  parser_->app.formatter_fn(
-      [text](const CLI::App*, const std::string&, CLI::AppFormatMode) { return text(); });
+void command::set_help(std::function<std::string()> text) {
+  parser_->app.formatter_fn([text = std::move(text)](const CLI::App*, const std::string&,
+                                                     CLI::AppFormatMode) { return text(); });
 }
 
 std::optional<int> command::parse(int argc, char** argv) {
-  return parse(std::span<char*>(argv, static_cast<std::size_t>(argc)).subspan(1));
+  const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+  return parse(words);
 }
 
-std::optional<int> command::parse(std::span<char* const> words) {
+std::optional<int> command::parse(std::span<const std::string> words) {
   parser_->given = true;
   CLI::App& app = parser_->app;
   std::size_t flags = 0;  // words of this command's options, before the name of a command below
@@ -209,7 +210,7 @@ std::optional<int> command::parse(std::span<char* const> words) {
   };
   const auto found = std::ranges::find_if(parser_->below, named);
   const bool descends = found != parser_->below.end();
-  const std::span<char* const> own = descends ? words.first(flags) : words;
+  const std::span<const std::string> own = descends ? words.first(flags) : words;
   if (const CLI::Option* const empty = given_empty(app, own)) {
     const mistake wrong = without_value(*empty);
     source::print_error(wrong.what, wrong.help);

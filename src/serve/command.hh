@@ -96,18 +96,19 @@ class command {
   /// Sets the text at the end of the help text.
   void set_footer(const std::string& text);
   /// Replaces the help text.
-  void set_help(std::string (*text)());
+  void set_help(std::function<std::string()> text);
 
   /// Reads the words of main(). A result is the exit code, because the help text, the version or an
   /// error has been printed: 0, or 2 for an error.
   [[nodiscard]] std::optional<int> parse(int argc, char** argv);
+  /// As above, for words behind the program's name.
+  [[nodiscard]] std::optional<int> parse(std::span<const std::string> words);
   /// Whether the command line names this command.
   [[nodiscard]] bool given() const;
   [[nodiscard]] std::vector<std::string> rest() const;
 
  private:
   struct parser;
-  [[nodiscard]] std::optional<int> parse(std::span<char* const> words);
 
   std::unique_ptr<parser> parser_;
 };

@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 
 #include "heddle/core/sleep.hh"
 #include "heddle/io/unix.hh"
+#include "heddle/sched/runtime.hh"
 #include "serve/socket_path.hh"
 #include "serve/values.hh"
 
@@ -163,15 +163,16 @@ std::vector<named_place> places_of(const serve_options& o) {
 
 /// Binds as a listener would and gives the socket back at once: no client ever connects to it.
 void try_to_bind(const address& at) {
-  const int fd = ::socket(at.family(), SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) throw failure({errno, std::generic_category()}, "cannot make a socket");
+  driver& io = runtime::here().io();
+  const int fd = io.socket(at.family(), SOCK_STREAM, 0);
+  if (fd < 0) throw failure({-fd, std::generic_category()}, "cannot make a socket");
   const int yes = 1, no = 0;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  if (at.is_v6()) ::setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  const int error = ::bind(fd, at.native(), at.native_len()) == 0 ? 0 : errno;
-  ::close(fd);
-  if (error != 0 && error != EADDRINUSE)
-    throw failure({error, std::generic_category()}, "cannot listen on " + at.to_string());
+  static_cast<void>(io.set_option(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes));
+  if (at.is_v6()) static_cast<void>(io.set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no));
+  const int error = io.bind(fd, at.native(), at.native_len());
+  io.close(fd, worker::running());
+  if (error != 0 && error != -EADDRINUSE)
+    throw failure({-error, std::generic_category()}, "cannot listen on " + at.to_string());
 }
 
 void try_port(const serve_options& o, std::uint16_t port, const std::string& flag) {
@@ -200,18 +201,18 @@ void check_places(const serve_options& o) {
       throw bad_setting("listen " + *at + " is given twice; leave one of them out");
 }
 
-void try_doors(const serve_options& o, bool main_given, std::vector<int>& given) {
+task<> try_doors(const serve_options& o, bool main_given, std::vector<int>& given) {
   if (!main_given) try_port(o, port_asked(o), o.is_proxy ? "--listen" : "-p");
   for (const std::string& place : o.listen) {
     if (const int fd = take_given(given, place); fd >= 0) {
       ::close(fd);
     } else if (place.starts_with("unix:")) {
-      check_path(place.substr(5));
+      co_await check_path(place.substr(5));
     } else {
       try_to_bind(address::parse(place, 0).value());
     }
   }
-  if (o.redirect_http < 0) return;
+  if (o.redirect_http < 0) co_return;
   serve_options there = o;
   there.port = o.redirect_http;
   if (!given_door(there, given)) try_port(there, port_asked(there), "--redirect-http");
@@ -221,7 +222,7 @@ tcp_listener another_door(const tcp_listener& door) {
   return tcp_listener::adopt(duplicate(door.number()));
 }
 
-std::vector<more_door> open_more_doors(const serve_options& o, std::vector<int>& given) {
+task<std::vector<more_door>> open_more_doors(const serve_options& o, std::vector<int>& given) {
   std::vector<more_door> doors;
   for (const std::string& place : o.listen) {
     const bool local = place.starts_with("unix:");
@@ -232,12 +233,13 @@ std::vector<more_door> open_more_doors(const serve_options& o, std::vector<int>&
         doors.push_back({tcp_listener::adopt(fd), false});
       }
     } else if (local) {
-      doors.push_back({listen_on_path(place.substr(5)), true});
+      unix_listener there = co_await listen_on_path(place.substr(5));
+      doors.push_back({std::move(there), true});
     } else {
       doors.push_back({tcp_listener::listen(address::parse(place, 0).value()), false});
     }
   }
-  return doors;
+  co_return doors;
 }
 
 std::optional<tcp_listener> given_door(const serve_options& o, std::vector<int>& given) {
@@ -272,14 +274,7 @@ std::vector<more_door> more_doors_again(const std::vector<more_door>& doors) {
 }
 
 std::optional<tcp_listener> activated_door(const serve_options& o) {
-  const char* count = std::getenv("LISTEN_FDS");
-  const char* whose = std::getenv("LISTEN_PID");
-  const bool ours = count != nullptr && whose != nullptr &&
-                    std::strtol(whose, nullptr, 10) == static_cast<long>(::getpid());
-  const long given = ours ? std::strtol(count, nullptr, 10) : 0;
-  ::unsetenv("LISTEN_FDS");
-  ::unsetenv("LISTEN_PID");
-  ::unsetenv("LISTEN_FDNAMES");
+  const long given = o.around->sockets();
   if (given <= 0) return std::nullopt;
   if (o.user)
     throw failure(std::make_error_code(std::errc::invalid_argument),

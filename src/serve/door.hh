@@ -28,15 +28,14 @@ void check_places(const serve_options& o);
 /// Says what open_door() and open_more_doors() would say about each place, and opens nothing. A
 /// port or a path in use passes, because the server that these settings are for may be running.
 /// Places of `given` sockets are not looked at. Fails: as those functions.
-void try_doors(const serve_options& o, bool main_given, std::vector<int>& given);
+[[nodiscard]] task<> try_doors(const serve_options& o, bool main_given, std::vector<int>& given);
 
 /// Fails: failure, if a socket passed by another server has another address than the settings ask
 /// for.
 void check_door(const serve_options& o, const address& given);
 
-/// The socket that the service manager passed; none if it passed none. Removes the environment
-/// variables, so that child processes do not use them. Fails: failure, if it is not a listening TCP
-/// socket, if there are several, or if --net user leaves no use for it.
+/// The socket that the service manager passed; none if it passed none. Fails: failure, if it is not
+/// a listening TCP socket, if there are several, or if --net user leaves no use for it.
 [[nodiscard]] std::optional<tcp_listener> activated_door(const serve_options& o);
 
 /// A listener of --listen.
@@ -49,8 +48,8 @@ struct more_door {
 /// and new ones. Sockets that are used leave `given`. Those on a path have the permissions that the
 /// umask leaves. Fails: failure, naming the place. A socket file that no process listens on any
 /// more is replaced.
-[[nodiscard]] std::vector<more_door> open_more_doors(const serve_options& o,
-                                                     std::vector<int>& given);
+[[nodiscard]] task<std::vector<more_door>> open_more_doors(const serve_options& o,
+                                                           std::vector<int>& given);
 
 /// The socket among those that another server gave that listens where `o` asks, if there is one;
 /// it leaves `given`.

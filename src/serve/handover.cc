@@ -147,16 +147,22 @@ namespace {
 
 constexpr int names_tried = 16;  // the most servers that begin together
 
-/// A listener beside the final path, under the first of its names that no other server uses.
-unix_listener listen_beside(const std::string& path, std::string& name) {
-  struct narrow {  // no other user may connect, not even for a moment
+/// Listens, so that no other user may connect, not even for a moment.
+unix_listener listen_alone(const std::string& path) {
+  struct narrow {
     ~narrow() { ::umask(before); }
     mode_t before = ::umask(0177);
   } const ours;
+  return unix_listener::listen(path);
+}
+
+/// A listener beside the final path, under the first of its names that no other server uses.
+task<unix_listener> listen_beside(std::string path, std::string& name) {
   for (int number = 1;; ++number) {
     name = path + ".new" + (number == 1 ? "" : std::to_string(number));
     try {
-      return listen_on_path(name);
+      co_await clear_path(name);
+      co_return listen_alone(name);
     } catch (const failure& e) {
       if (e.code() != std::errc::address_in_use || number == names_tried) throw;
     }
@@ -170,20 +176,23 @@ handover_door::handover_door(std::string path, std::size_t sockets) : path_(std:
     throw failure(std::make_error_code(std::errc::argument_list_too_long),
                   "--handover passes up to " + std::to_string(sockets_max) +
                       " sockets, and there are " + std::to_string(sockets));
-  check_path(path_);
-  door_ = listen_beside(path_, beside_);
+}
+
+task<> handover_door::open() {
+  co_await check_path(path_);
+  door_ = co_await listen_beside(path_, beside_);
 }
 
 handover_door::~handover_door() {
   if (!beside_.empty()) ::unlink(beside_.c_str());
 }
 
-unix_listener handover_door::publish() {
-  check_path(path_);  // a file that was made there meanwhile stays
+task<unix_listener> handover_door::publish() {
+  co_await check_path(path_);  // a file that was made there meanwhile stays
   if (std::rename(beside_.c_str(), path_.c_str()) != 0)
     throw failure({errno, std::generic_category()}, "cannot listen on " + path_);
   beside_.clear();
-  return std::move(door_);
+  co_return std::move(door_);
 }
 
 namespace {

@@ -43,20 +43,21 @@ class takeover {
 
 /// The Unix socket at which the next server asks; only the same user may connect.
 ///
-/// Fails: the constructor throws failure if it cannot listen there, so that a server that cannot be
-///   replaced learns it before it takes over.
 class handover_door {
  public:
-  /// Listens at PATH.new, next to the final path; at PATH.new2 and so on while other servers begin.
-  /// `sockets`: how many there will be to pass.
+  /// `sockets`: how many there will be to pass. Fails: failure, if these are too many.
   handover_door(std::string path, std::size_t sockets);
+  /// Listens at PATH.new, next to the final path; at PATH.new2 and so on while other servers begin.
+  /// Fails: failure, if it cannot listen there, so that a server that cannot be replaced learns it
+  /// before it takes over.
+  [[nodiscard]] task<> open();
   handover_door(const handover_door&) = delete;
   handover_door& operator=(const handover_door&) = delete;
   /// Removes the socket unless it was published.
   ~handover_door();
   /// Renames the socket to the path, in place of the old server's. Call it once, after that server
   /// ended.
-  [[nodiscard]] unix_listener publish();
+  [[nodiscard]] task<unix_listener> publish();
 
  private:
   std::string path_;

@@ -21,43 +21,36 @@ constexpr int readable_by_owner_and_group = 0640;  // addresses of visitors are 
   throw failure({error, std::generic_category()}, "cannot write the log to '" + path + "'");
 }
 
-int open_log(const std::string& path) {
-  const int fd =
-      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, readable_by_owner_and_group);
-  if (fd < 0) refuse_log(errno, path);
-  return fd;
+heddle::detail::blocking_file open_log(const std::string& path) {
+  return heddle::detail::blocking_file(path, O_WRONLY | O_APPEND | O_CREAT, "write the log to",
+                                       readable_by_owner_and_group);
 }
 
 }  // namespace
 
-log_file::log_file(std::string path)
-    : path_(std::move(path)), fd_(path_.empty() ? STDOUT_FILENO : open_log(path_)) {}
+log_file::log_file(std::string path) : path_(std::move(path)) {
+  if (!path_.empty()) file_ = open_log(path_);
+}
+
+int log_file::descriptor() const noexcept { return is_file() ? file_.number() : STDOUT_FILENO; }
 
 void log_file::check(const std::string& path) {
   if (path.empty()) return;
-  struct ::stat there{};
-  const bool exists = ::stat(path.c_str(), &there) == 0;
-  if (!exists && errno != ENOENT) refuse_log(errno, path);
-  if (exists && S_ISDIR(there.st_mode)) refuse_log(EISDIR, path);
-  int error = 0;
-  if (!exists) {
-    error = folder_trouble(folder_of(path));
-  } else if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
-    error = errno;
-  }
+  driver_files& files = heddle::detail::files_here();
+  struct ::statx there{};
+  const int found = files.stat(AT_FDCWD, path.c_str(), 0, there);
+  if (found < 0 && found != -ENOENT) refuse_log(-found, path);
+  if (found == 0 && S_ISDIR(there.stx_mode)) refuse_log(EISDIR, path);
+  const int error =
+      found < 0 ? folder_trouble(folder_of(path)) : -files.access(AT_FDCWD, path.c_str(), W_OK);
   if (error != 0) refuse_log(error, path);
-}
-
-log_file::~log_file() {
-  if (is_file()) ::close(fd_);
 }
 
 void log_file::reopen() {
   if (!is_file()) return;
-  const int next = open_log(path_);
-  const int done = ::dup3(next, fd_, O_CLOEXEC);
-  ::close(next);
-  if (done < 0) throw failure({errno, std::generic_category()}, "cannot change to the new log");
+  const heddle::detail::blocking_file next = open_log(path_);
+  const int done = file_.files().replace(file_.number(), next.number());
+  if (done < 0) throw failure({-done, std::generic_category()}, "cannot change to the new log");
 }
 
 }  // namespace heddle::serve

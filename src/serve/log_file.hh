@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "heddle/io/detail/files_here.hh"
+
 namespace heddle::serve {
 
 /// Thread: any; all shards write to it. Owns: the file.
@@ -20,16 +22,15 @@ class log_file {
   explicit log_file(std::string path);
   log_file(const log_file&) = delete;
   log_file& operator=(const log_file&) = delete;
-  ~log_file();
 
-  [[nodiscard]] int descriptor() const noexcept { return fd_; }
+  [[nodiscard]] int descriptor() const noexcept;
   [[nodiscard]] bool is_file() const noexcept { return !path_.empty(); }
   /// Opens the file again, under the same number, so that writers notice nothing.
   void reopen();
 
  private:
   std::string path_;
-  int fd_;
+  heddle::detail::blocking_file file_;
 };
 
 }  // namespace heddle::serve

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,6 +20,7 @@
 #include "serve/pattern.hh"
 #include "serve/rate.hh"
 #include "serve/redirects.hh"
+#include "serve/surroundings.hh"
 
 namespace heddle::serve {
 
@@ -73,6 +75,8 @@ struct serve_options {
   std::optional<net::user_options> user;  ///< TCP in the program; nullopt: the kernel's
   std::uint64_t user_memory = 0;          ///< bytes of all stacks together; 0: no such bound
 
+  /// Where the service runs. Thread: any.
+  std::shared_ptr<surroundings> around = std::make_shared<surroundings>();
   std::string handover;  ///< the Unix socket at which the next server asks
   std::string config;
   bool check = false;  ///< look at the settings only

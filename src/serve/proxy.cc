@@ -3,15 +3,12 @@
 // another part that answers. Its settings are rows of its own, and those rows of `heddle serve`
 // that make sense for it.
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "heddle/http/detail/http2_frame.hh"
 #include "heddle/http/headers.hh"
 #include "heddle/proxy/reverse_proxy.hh"
 #include "serve/checks.hh"
-#include "serve/run.hh"
-#include "serve/serve.hh"
 #include "serve/serve_rows.hh"
 #include "serve/values.hh"
 
@@ -252,7 +249,7 @@ serve_options proxy_defaults() {
 }
 
 /// Words without a flag: where to listen, then the upstreams.
-void add_words(setting_requests& requests, const std::vector<std::string>& words) {
+void add_words(std::vector<setting_request>& requests, const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     const bool is_url = has_scheme(word);
@@ -281,22 +278,9 @@ const setting_table& proxy_settings() {
       .foot =
           "Each is also NAME = VALUE in the file and HEDDLE_PROXY_NAME in the environment.\n"
           "--help-site: health, fields, failures, logs. --help-limits: times and limits.\n",
-      .column = 27};
+      .column = 27,
+      .add_words = &proxy_rows::add_words};
   return table;
-}
-
-std::function<int()> add_proxy_command(command& verb) {
-  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, proxy_settings().all);
-  const auto add = [flags](const std::vector<std::string>& words) {
-    proxy_rows::add_words(flags->requests, words);
-  };
-  verb.add_options({{"WORDS", value_function{values_taken::list, add}}});
-  verb.set_help([] { return help_of(proxy_settings(), help_page::common); });
-  return [flags] {
-    if (flags->page() == help_page::common) return run_service(proxy_settings(), flags->requests);
-    std::fputs(help_of(proxy_settings(), flags->page()).c_str(), stdout);
-    return 0;
-  };
 }
 
 }  // namespace heddle::serve

@@ -5,15 +5,12 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "serve/certificates.hh"
 #include "serve/door.hh"
 #include "serve/handover.hh"
 #include "serve/log_file.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
-#include "source/print_error.hh"
 
 namespace heddle::serve {
 namespace {
@@ -26,10 +23,13 @@ void rehearse_parts(const serve_options& o) {
   const shard one(o, 0, 1, STDOUT_FILENO, nullptr);
 }
 
-void rehearse_doors(const serve_options& o) {
+task<> rehearse_doors(const serve_options& o) {
   // Over TCP in the program there is no socket, and a second user of the device would disturb the
   // first.
-  if (o.user) return static_cast<void>(activated_door(o));
+  if (o.user) {
+    static_cast<void>(activated_door(o));
+    co_return;
+  }
   takeover before(o.handover);
   std::optional<tcp_listener> given = before.door();
   if (given) check_door(o, given->local());
@@ -39,10 +39,11 @@ void rehearse_doors(const serve_options& o) {
     by_default.port = port_asked(o);
     check_places(by_default);
   }
-  try_doors(o, given.has_value(), before.more_doors());
-  if (o.handover.empty()) return;
+  co_await try_doors(o, given.has_value(), before.more_doors());
+  if (o.handover.empty()) co_return;
   const std::size_t sockets = 1 + o.listen.size() + (o.redirect_http >= 0 ? 1 : 0);
-  const handover_door next(o.handover, sockets);
+  handover_door next(o.handover, sockets);
+  co_await next.open();
 }
 
 }  // namespace
@@ -51,19 +52,18 @@ task<int> rehearse(serve_options o) {
   rehearse_parts(o);
   const std::vector<std::string> wrong = co_await check_pages(o);
   for (const std::string& each : wrong)
-    source::print_error(each, "the page would be answered with 500; correct it");
+    o.around->print_error(each, "the page would be answered with 500; correct it");
   if (!wrong.empty()) co_return 1;
-  rehearse_doors(o);
+  co_await rehearse_doors(o);
+  std::string text = "The settings are good: ";
   if (o.is_proxy) {
-    std::printf("The settings are good: %s", o.proxy.upstreams.front().c_str());
-    for (std::size_t i = 1; i < o.proxy.upstreams.size(); ++i)
-      std::printf(", %s", o.proxy.upstreams[i].c_str());
+    for (const std::string& each : o.proxy.upstreams)
+      (text += &each == &o.proxy.upstreams.front() ? "" : ", ") += each;
   } else {
-    std::printf("The settings are good: %s", o.directory.c_str());
+    text += o.directory;
   }
-  for (const auto& [name, folder] : o.sites)
-    std::printf(", %s at %s", folder.c_str(), name.c_str());
-  std::printf("; %s.\n", o.secure() ? "https" : "http");
+  for (const auto& [name, folder] : o.sites) text += ", " + folder + " at " + name;
+  o.around->print_output(text + "; " + (o.secure() ? "https" : "http") + ".\n");
   co_return 0;
 }
 

@@ -5,8 +5,6 @@
 // go to stderr.
 #include "serve/serve.hh"
 
-#include <unistd.h>
-
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -28,12 +26,9 @@
 #include "serve/shard.hh"
 #include "serve/tls.hh"
 #include "serve/values.hh"
-#include "source/print_error.hh"
 
 namespace heddle::serve {
 namespace {
-
-using source::print_error;
 
 /// The running server: its shards, one for each worker, and the state that they share. Color 0.
 class service {
@@ -41,6 +36,7 @@ class service {
   service(const setting_table& table, const setting_requests& flags, const serve_options& o)
       : table_(table),
         flags_(flags),
+        around_(o.around),
         certificates_(o),
         tls_(o, certificates_.challenges()),
         log_(o.log_file) {
@@ -60,7 +56,8 @@ class service {
     }
     for (const auto& s : shards_) co_await s->leave();
     if (failed) std::rethrow_exception(failed);
-    std::fputs(farewell((co_await totals()).server).c_str(), stderr);
+    const shard_totals all = co_await totals();
+    around_->print(farewell(all.server));
     co_return 0;
   }
 
@@ -84,13 +81,16 @@ class service {
     signal_set reloads{SIGHUP};
     std::optional<signal_set> rotates;
     if (log_.is_file()) rotates.emplace(std::initializer_list<int>{SIGUSR1});
-    const std::vector<more_door> more = open_more_doors(o, before.more_doors());
+    const std::vector<more_door> more = co_await open_more_doors(o, before.more_doors());
     tcp_listener http_door = co_await open_http_door(o, before.more_doors());
     const address http_at = http_door.is_open() ? http_door.local() : address();
     std::vector<more_door> handed = more;  // sockets for the next server, beside `door`
     if (http_door.is_open()) handed.push_back({another_door(http_door), false});
     std::optional<handover_door> next;
-    if (!o.handover.empty()) next.emplace(o.handover, 1 + handed.size());
+    if (!o.handover.empty()) {
+      next.emplace(o.handover, 1 + handed.size());
+      co_await next->open();
+    }
     if (!o.user) share_out(door, more);
     scope side;
     side.spawn(stop_on_signals(stops, o.drain_timeout));
@@ -107,8 +107,12 @@ class service {
     std::exception_ptr failed;
     try {
       co_await before.done();
-      if (next) side.spawn(hand_over(next->publish(), door, std::move(handed)));
-      std::fputs(banner(o, at, http_at).c_str(), stderr);
+      if (next) {
+        unix_listener published = co_await next->publish();
+        side.spawn(hand_over(std::move(published), door, std::move(handed)));
+      }
+      const std::string text = co_await banner(o, at, http_at);
+      around_->print(text);
       side.spawn(certificates_.run(tls_));
       co_await serving.join();
     } catch (...) {
@@ -127,7 +131,7 @@ class service {
     if (given) check_door(o, given->local());
     if (!given) given = activated_door(o);
     if (given) co_return std::move(*given);
-    co_return co_await open_door(o, ::isatty(STDERR_FILENO) != 0, o.is_proxy ? "--listen" : "-p");
+    co_return co_await open_door(o, o.around->interactive(), o.is_proxy ? "--listen" : "-p");
   }
 
   /// Each shard listens on a stack of its own; there is no socket to share.
@@ -176,8 +180,9 @@ class service {
 
   task<> stop_on_signals(signal_set& asked, nanoseconds drain_timeout) {
     co_await asked.next();
-    std::fprintf(stderr, "\nDraining: %llu connections. Ctrl-C again stops at once.\n",
-                 static_cast<unsigned long long>((co_await totals()).server.open));
+    const shard_totals now = co_await totals();
+    around_->print("\nDraining: " + std::to_string(now.server.open) +
+                   " connections. Ctrl-C again stops at once.\n");
     co_await drain_all(nanoseconds::zero());
     if (drain_timeout > nanoseconds::zero()) {
       const auto again = co_await as_expected(with_timeout(asked.next(), drain_timeout));
@@ -191,8 +196,9 @@ class service {
 
   task<> hand_over(unix_listener at, tcp_listener door, std::vector<more_door> more) {
     co_await give_to_next(std::move(at), std::move(door), std::move(more));
-    std::fprintf(stderr, "\nHanded over. Draining: %llu connections.\n",
-                 static_cast<unsigned long long>((co_await totals()).server.open));
+    const shard_totals now = co_await totals();
+    around_->print("\nHanded over. Draining: " + std::to_string(now.server.open) +
+                   " connections.\n");
     // Answers the requests that are still under way from clients that have connected.
     co_await drain_all(handover_grace);
   }
@@ -229,12 +235,12 @@ class service {
     for (;;) {
       co_await asked.next();
       try {
-        const serve_options next = put_together(table_, flags_);
+        const serve_options next = put_together(table_, flags_, around_);
         co_await change_all(next);
-        std::fputs("Settings read again.\n", stderr);
+        around_->print("Settings read again.\n");
       } catch (const std::exception& e) {
-        print_error(e.what(),
-                    "the old settings stay in use; correct the new ones and send SIGHUP again");
+        around_->print_error(
+            e.what(), "the old settings stay in use; correct the new ones and send SIGHUP again");
       }
     }
   }
@@ -245,13 +251,14 @@ class service {
       try {
         co_await blocking([this] { log_.reopen(); });
       } catch (const std::exception& e) {
-        print_error(e.what(), "the log goes on in the old file");
+        around_->print_error(e.what(), "the log goes on in the old file");
       }
     }
   }
 
   const setting_table& table_;
   const setting_requests& flags_;
+  std::shared_ptr<surroundings> around_;
   certificates certificates_;
   secure_door tls_;
   log_file log_;
@@ -259,44 +266,81 @@ class service {
   std::optional<https_redirect> redirect_;
 };
 
+/// What a simulated world has not.
+void check_world(const serve_options& o) {
+  if (!runtime::here().io().simulated()) return;
+  const char* const missing = !o.handover.empty() ? "handover: sockets cannot be passed"
+                              : o.user            ? "net: there is no device"
+                                                  : nullptr;
+  if (missing != nullptr) throw bad_setting(std::string(missing) + " in a simulated world");
+}
+
 task<int> serve(const setting_table& table, const setting_requests& flags, const serve_options& o) {
+  check_world(o);
+  if (!o.note.empty()) o.around->print(o.note + ".\n");
+  if (o.check) co_return co_await rehearse(o);
   service s(table, flags, o);
   co_return co_await s.run(o);
+}
+
+/// Runs f, which serves, and gives the exit code; its errors become messages.
+template <class F>
+int exit_code_of(const setting_table& table, surroundings& around, F f) {
+  const std::string help = "heddle " + std::string(table.verb) + " --help lists the settings";
+  try {
+    return f();
+  } catch (const failure& e) {
+    around.print_error(e.what(), help);
+    return 1;
+  } catch (const bad_setting& e) {
+    around.print_error(e.what(), help);
+    return 2;
+  }
+}
+
+task<int> serve_with(const setting_table& table, const setting_requests& flags,
+                     std::shared_ptr<surroundings> around) {
+  const serve_options o = put_together(table, flags, std::move(around));
+  co_return co_await serve(table, flags, o);
 }
 
 }  // namespace
 
 int run_service(const setting_table& table, const setting_requests& flags) {
-  const std::string help = "heddle " + std::string(table.verb) + " --help lists the settings";
-  serve_options o;
-  try {
-    o = put_together(table, flags);
-  } catch (const bad_setting& e) {
-    print_error(e.what(), help);
-    return 2;
-  }
-  if (!o.note.empty()) std::fprintf(stderr, "%s.\n", o.note.c_str());
-  runtime rt(o.runtime);
-  try {
-    if (o.check) return rt.run(rehearse(o));
+  const std::shared_ptr<surroundings> around = process_surroundings();
+  return exit_code_of(table, *around, [&] {
+    const serve_options o = put_together(table, flags, around);
+    runtime rt(o.runtime);
     return rt.run(serve(table, flags, o));
-  } catch (const failure& e) {
-    print_error(e.what(), help);
-    return 1;
-  } catch (const bad_setting& e) {
-    print_error(e.what(), help);
-    return 2;
-  }
+  });
 }
 
-std::function<int()> add_command(command& verb) {
-  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, serve_settings().all);
-  verb.set_help([] { return help_of(serve_settings(), help_page::common); });
-  return [flags] {
-    if (flags->page() == help_page::common) return run_service(serve_settings(), flags->requests);
-    std::fputs(help_of(serve_settings(), flags->page()).c_str(), stdout);
+task<int> service_program(const setting_table& table, std::vector<std::string> words,
+                          std::shared_ptr<surroundings> around) {
+  command verb("heddle " + std::string(table.verb), "");
+  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, table);
+  if (const std::optional<int> code = verb.parse(words)) co_return *code;
+  std::exception_ptr failed;
+  try {
+    co_return co_await serve_with(table, flags->requests, around);
+  } catch (...) {
+    failed = std::current_exception();
+  }
+  co_return exit_code_of(table, *around, [&]() -> int { std::rethrow_exception(failed); });
+}
+
+std::function<int()> add_service(const setting_table& table, command& verb) {
+  const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, table);
+  return [&table, flags] {
+    if (flags->page() == help_page::common) return run_service(table, flags->requests);
+    std::fputs(help_of(table, flags->page()).c_str(), stdout);
     return 0;
   };
+}
+
+std::function<int()> add_command(command& verb) { return add_service(serve_settings(), verb); }
+std::function<int()> add_proxy_command(command& verb) {
+  return add_service(proxy_settings(), verb);
 }
 
 }  // namespace heddle::serve

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "serve/options.hh"
 
@@ -60,6 +61,8 @@ struct setting {
   return true;
 }
 
+struct setting_request;
+
 /// The settings of a verb.
 struct setting_table {
   std::string_view verb;             ///< "serve"
@@ -72,6 +75,9 @@ struct setting_table {
   std::string_view heads[3];  ///< the first lines of each help page
   std::string_view foot;      ///< the last lines of --help
   std::size_t column;         ///< where the texts of --help begin
+  /// Makes requests of words without a flag; null: there are none but DIR.
+  void (*add_words)(std::vector<setting_request>& requests,
+                    const std::vector<std::string>& words) = nullptr;
 
   /// The setting of this name; null if there is none.
   [[nodiscard]] const setting* find(std::string_view name) const noexcept;
@@ -87,9 +93,10 @@ struct setting_request {
 };
 
 /// Combines all sources. Throws bad_setting, whose text names the source. `flags` come from the
-/// command line; each call reads the file again.
+/// command line; each call reads the file again, and waits for it.
 [[nodiscard]] serve_options put_together(const setting_table& of,
-                                         std::span<const setting_request> flags);
+                                         std::span<const setting_request> flags,
+                                         std::shared_ptr<surroundings> around);
 
 [[nodiscard]] std::string help_of(const setting_table& of, help_page page);
 

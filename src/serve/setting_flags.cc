@@ -35,9 +35,9 @@ value_function requests_of(const setting& s, const std::string& flag, setting_fl
 
 }  // namespace
 
-std::shared_ptr<setting_flags> add_setting_flags(command& verb, std::span<const setting> all) {
+std::shared_ptr<setting_flags> add_setting_flags(command& verb, const setting_table& of) {
   auto flags = std::make_shared<setting_flags>();
-  for (const setting& s : all) {
+  for (const setting& s : of.all) {
     const std::string flag = "--" + std::string(s.name);
     std::string names = (s.letter != 0 ? std::string("-") + s.letter + ',' : "") + flag;
     value_function target = requests_of(s, flag, *flags);
@@ -47,6 +47,13 @@ std::shared_ptr<setting_flags> add_setting_flags(command& verb, std::span<const 
     }
     verb.add_options({{names, target, "", {.value_name = std::string(s.value.name)}}});
   }
+  if (of.add_words != nullptr) {
+    const auto add = [flags = flags.get(), &of](const std::vector<std::string>& words) {
+      of.add_words(flags->requests, words);
+    };
+    verb.add_options({{"WORDS", value_function{values_taken::list, add}}});
+  }
+  verb.set_help([&of] { return help_of(of, help_page::common); });
   verb.add_options({{"--help-limits", &flags->help_limits}, {"--help-site", &flags->help_site}});
   return flags;
 }

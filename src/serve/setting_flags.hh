@@ -26,8 +26,8 @@ struct setting_flags {
   }
 };
 
-/// Adds a flag for each setting; "directory" may also be given without one.
+/// Adds a flag for each setting; "directory", and what the table says, may be given without one.
 [[nodiscard]] std::shared_ptr<setting_flags> add_setting_flags(command& verb,
-                                                               std::span<const setting> all);
+                                                               const setting_table& of);
 
 }  // namespace heddle::serve

@@ -2,8 +2,6 @@
 // Serves, drains and changes settings in one color.
 #include "serve/shard.hh"
 
-#include <cstdio>
-
 #include "heddle/core/sleep.hh"
 #include "heddle/web/problem_details.hh"
 
@@ -41,6 +39,7 @@ shard::shard(const serve_options& o, unsigned number, unsigned count, int log_de
       log_descriptor_(log_descriptor),
       log_({.form = o.log.value_or(http::log_form::plain)}),
       logs_(o.log),
+      around_(o.around),
       show_metrics_(std::move(show_metrics)) {
   if (o.proxy_protocol)
     heralded_.emplace(http::proxy_protocol_options{.trusted = o.server.trusted_proxies,
@@ -139,7 +138,7 @@ task<> shard::leave() {
 task<> shard::last_lines() {
   const auto done =
       co_await as_expected(with_timeout(log_.flush(log_descriptor_), last_lines_timeout));
-  if (!done) std::fputs("the last lines of the log were not read\n", stderr);
+  if (!done) around_->print("the last lines of the log were not read\n");
 }
 
 void shard::drain(nanoseconds grace) {

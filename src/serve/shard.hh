@@ -92,6 +92,7 @@ class shard {
   int log_descriptor_;
   http::access_log log_;
   bool logs_;
+  std::shared_ptr<surroundings> around_;
   std::optional<answer_counts> answers_;  // set with --metrics
   std::optional<http::server> web_;
   scope* side_ = nullptr;  // set while it serves

@@ -1,36 +1,30 @@
 // SPDX-License-Identifier: MIT
-// The state of a path is asked by lstat() and connect(): connect() alone says ECONNREFUSED for a
-// plain file, too.
+// The state of a path is asked by its kind and by connect(): connect() alone says ECONNREFUSED for
+// a plain file, too.
 #include "serve/socket_path.hh"
 
-#include <sys/socket.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 
+#include "heddle/core/deadline.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "serve/writable_folder.hh"
 
 namespace heddle::serve {
 namespace {
 
+constexpr nanoseconds connect_patience = std::chrono::seconds(1);  // a listener may be full
+
 bool is_abstract(const std::string& path) noexcept { return path.starts_with('@'); }
 
-/// Whether a process may listen there: false only if the kernel says that none does.
-bool may_be_listened_on(const std::string& path) noexcept {
-  sockaddr_un at{};
-  at.sun_family = AF_UNIX;
-  if (path.size() >= sizeof at.sun_path) return true;
-  std::memcpy(at.sun_path, path.data(), path.size());
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return true;
-  const bool refused = ::connect(fd, reinterpret_cast<const ::sockaddr*>(&at), sizeof at) != 0 &&
-                       errno == ECONNREFUSED;
-  ::close(fd);
-  return !refused;
+/// Whether a process may listen there: false only if the system says that none does.
+task<bool> may_be_listened_on(std::string path) {
+  const auto made = co_await as_expected(with_timeout(unix_connect(path), connect_patience));
+  co_return made || made.error() != std::errc::connection_refused;
 }
 
 enum class path_state : std::uint8_t {
@@ -46,29 +40,37 @@ enum class path_state : std::uint8_t {
                     ": it is not a socket, and stays; name another path, or remove it yourself");
 }
 
-path_state state_of_path(const std::string& path) {
-  struct ::stat there{};
-  if (is_abstract(path) || ::lstat(path.c_str(), &there) != 0) return path_state::vacant;
-  if (!S_ISSOCK(there.st_mode)) return path_state::other;
-  return may_be_listened_on(path) ? path_state::in_use : path_state::abandoned;
+task<path_state> state_of_path(std::string path) {
+  struct ::statx there{};
+  if (is_abstract(path) ||
+      heddle::detail::files_here().stat(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, there) != 0)
+    co_return path_state::vacant;
+  if (!S_ISSOCK(there.stx_mode)) co_return path_state::other;
+  const bool used = co_await may_be_listened_on(std::move(path));
+  co_return used ? path_state::in_use : path_state::abandoned;
 }
 
 }  // namespace
 
-unix_listener listen_on_path(const std::string& path) {
-  const path_state state = state_of_path(path);
+task<> clear_path(std::string path) {
+  const path_state state = co_await state_of_path(path);
   if (state == path_state::other) refuse_other(path);
-  if (state == path_state::abandoned) ::unlink(path.c_str());
-  return unix_listener::listen(path);
+  if (state == path_state::abandoned) heddle::detail::files_here().remove(AT_FDCWD, path.c_str());
 }
 
-void check_path(const std::string& path) {
+task<unix_listener> listen_on_path(std::string path) {
+  co_await clear_path(path);
+  co_return unix_listener::listen(path);
+}
+
+task<> check_path(std::string path) {
   // Nothing is made at the path: a server that starts at this moment must not find it taken.
   if (path.size() >= sizeof sockaddr_un{}.sun_path)
     throw failure(std::make_error_code(std::errc::filename_too_long),
                   "a socket's path has at most 107 bytes: " + path);
-  if (is_abstract(path)) return;
-  if (state_of_path(path) == path_state::other) refuse_other(path);
+  if (is_abstract(path)) co_return;
+  const path_state state = co_await state_of_path(path);
+  if (state == path_state::other) refuse_other(path);
   if (const int error = folder_trouble(folder_of(path)); error != 0)
     throw failure({error, std::generic_category()}, "cannot listen on " + path);
 }

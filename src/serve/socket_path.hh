@@ -9,12 +9,14 @@
 
 namespace heddle::serve {
 
-/// Listens on the path, after removing an abandoned socket file.
-/// Fails: failure, with the path and the kind of file that has it, if the path is not free.
-[[nodiscard]] unix_listener listen_on_path(const std::string& path);
+/// Removes an abandoned socket file from the path, so that a listener can have it. Fails: failure,
+/// with the path and the kind of file that is there, if it stays.
+[[nodiscard]] task<> clear_path(std::string path);
+/// Listens on the path, after clear_path(). Fails: as that, and if the path is in use.
+[[nodiscard]] task<unix_listener> listen_on_path(std::string path);
 
 /// Says what listen_on_path() would say, and changes nothing. A path that is in use passes, because
 /// the server that these settings are for may be running.
-void check_path(const std::string& path);
+[[nodiscard]] task<> check_path(std::string path);
 
 }  // namespace heddle::serve

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Collects the settings: those of the command line override the environment, which overrides the
 // file. Every error is reported with its source.
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <map>
 
+#include "heddle/base/error.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "serve/setting.hh"
 #include "serve/values.hh"
 #include "source/nearest.hh"
@@ -16,6 +14,7 @@ namespace heddle::serve {
 namespace {
 
 constexpr std::size_t config_lines_max = 10'000;  // a longer file is not a file of settings
+constexpr std::size_t config_bytes_max = std::size_t{16} << 20;
 
 std::string_view trim(std::string_view text) {
   constexpr std::string_view blank = " \t\r";
@@ -70,13 +69,22 @@ class seen_lines {
   std::map<const setting*, std::size_t> lines_;
 };
 
+std::string read_settings(const std::string& path) {
+  try {
+    return heddle::detail::read_file_now(path, "read the settings in", config_bytes_max);
+  } catch (const failure&) {
+    throw bad_setting("cannot read the settings in '" + path + "'");
+  }
+}
+
 void apply_file(const setting_table& of, serve_options& o, const std::string& path) {
-  std::ifstream in(path);
-  if (!in) throw bad_setting("cannot read the settings in '" + path + "'");
+  const std::string whole = read_settings(path);
+  std::string_view rest = whole;
   seen_lines seen;
-  std::string line;
-  for (std::size_t number = 1; std::getline(in, line); ++number) {
+  for (std::size_t number = 1; !rest.empty(); ++number) {
     const std::string where = path + ':' + std::to_string(number);
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     if (number > config_lines_max) throw bad_setting(where + ": this is no file of settings");
     const std::string_view text = trim(line);
     if (text.empty() || text.starts_with('#')) continue;
@@ -92,8 +100,6 @@ void apply_file(const setting_table& of, serve_options& o, const std::string& pa
     seen.add(*s, number, where);
     apply(o, *s, equals == text.npos ? "" : trim(text.substr(equals + 1)), where);
   }
-  // Opening a directory succeeds; only reading it fails.
-  if (in.bad()) throw bad_setting("cannot read the settings in '" + path + "'");
 }
 
 bool is_number(std::string_view text) noexcept {
@@ -134,11 +140,10 @@ bool is_service_link(std::string_view name, std::string_view value) {
 
 /// Refuses a variable with our prefix that names no setting, because it is a typing error.
 /// Kubernetes sets variables that describe a Service; these are no settings, and `note` lists them.
-void check_variables(const setting_table& of, std::string& note) {
+void check_variables(const setting_table& of, const surroundings& around, std::string& note) {
   std::vector<std::string> known;
   for (const setting& s : of.all) known.push_back(variable_of(of, s));
-  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
-    const std::string_view entry = *at;
+  for (const std::string_view entry : around.variables()) {
     const std::string_view name = entry.substr(0, entry.find('='));
     if (!name.starts_with(of.variable_prefix)) continue;
     if (is_service_link(name.substr(of.variable_prefix.size()),
@@ -154,13 +159,12 @@ void check_variables(const setting_table& of, std::string& note) {
 }
 
 void apply_environment(const setting_table& of, serve_options& o) {
-  check_variables(of, o.note);
+  check_variables(of, *o.around, o.note);
   for (const setting& s : of.all) {
     const std::string name = variable_of(of, s);
-    const char* found = std::getenv(name.c_str());
-    if (found == nullptr || is_service_link(name.substr(of.variable_prefix.size()), found))
-      continue;
-    std::string_view value = found;
+    const auto found = o.around->variable(name);
+    if (!found || is_service_link(name.substr(of.variable_prefix.size()), *found)) continue;
+    std::string_view value = *found;
     if (s.value.kind != setting_kind::repeated && s.value.kind != setting_kind::pairs) {
       apply(o, s, trim(value), name);
       continue;
@@ -176,11 +180,13 @@ void apply_environment(const setting_table& of, serve_options& o) {
 
 }  // namespace
 
-serve_options put_together(const setting_table& of, std::span<const setting_request> flags) {
+serve_options put_together(const setting_table& of, std::span<const setting_request> flags,
+                           std::shared_ptr<surroundings> around) {
   serve_options o = of.defaults();
+  o.around = std::move(around);
   // The flag or the environment names the file; the file itself cannot.
   const setting& config = *of.config;
-  if (const char* named = std::getenv(variable_of(of, config).c_str())) o.config = named;
+  if (const auto named = o.around->variable(variable_of(of, config))) o.config = *named;
   for (const setting_request& f : flags)
     if (f.what == &config) o.config = f.value;
   const std::string path = o.config;

@@ -4,20 +4,19 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
-#include <random>
 
 #include "heddle/http/conditional.hh"
 #include "heddle/http/etag.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/blocking.hh"
+#include "heddle/io/detail/files_here.hh"
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
+#include "heddle/sched/runtime.hh"
 #include "heddle/web/detail/hidden_path.hh"
 #include "heddle/web/form.hh"
 #include "heddle/web/problem_details.hh"
@@ -71,18 +70,18 @@ constexpr const char* unfinished_name = "upload";
 
 /// A name as write_file() gives them, so that directory::remove_unfinished() knows it.
 std::string hidden_name() {
-  static thread_local std::mt19937_64 random{std::random_device{}()};
   char text[40];
   std::snprintf(text, sizeof text, ".%s.%016llx", unfinished_name,
-                static_cast<unsigned long long>(random()));
+                static_cast<unsigned long long>(runtime::here().io().random()));
   return text;
 }
 
-/// Gives a whole file its name. Without `replace` a name that is taken stays: errno EEXIST.
+/// Gives a whole file its name: 0 or -errno. Without `replace` a name that is taken stays: -EEXIST.
 int give_name(int folder, const std::string& from, const std::string& to, bool replace) noexcept {
-  if (replace) return ::renameat(folder, from.c_str(), folder, to.c_str());
-  if (::linkat(folder, from.c_str(), folder, to.c_str(), 0) != 0) return -1;
-  ::unlinkat(folder, from.c_str(), 0);  // a second name of the same file, and hidden
+  driver_files& files = heddle::detail::files_here();
+  if (replace) return files.rename(folder, from.c_str(), to.c_str());
+  if (const int error = files.link(folder, from.c_str(), to.c_str()); error != 0) return error;
+  files.remove(folder, from.c_str());  // a second name of the same file, and hidden
   return 0;
 }
 
@@ -121,7 +120,8 @@ class new_files {
   new_files& operator=(const new_files&) = delete;
   /// Removes files without a name, also when this task is cancelled: broken parts must not stay.
   ~new_files() {
-    for (const file_part& f : parts_) ::unlinkat(into_.number(), f.part.c_str(), 0);
+    driver_files& files = heddle::detail::files_here();
+    for (const file_part& f : parts_) files.remove(into_.number(), f.part.c_str());
   }
 
   /// Writes the bytes that `more` gives to a new file.
@@ -153,8 +153,9 @@ class new_files {
     std::exception_ptr failed;
     try {
       const int error = co_await blocking([&] { return give_names(name); });
-      if (error == EEXIST) refuse_replacing(name);
-      if (error != 0) throw failure({error, std::generic_category()}, "cannot keep '" + name + "'");
+      if (error == -EEXIST) refuse_replacing(name);
+      if (error != 0)
+        throw failure({-error, std::generic_category()}, "cannot keep '" + name + "'");
       co_await into_.sync();
       co_return std::ranges::all_of(std::exchange(parts_, {}), &file_part::is_new);
     } catch (...) {
@@ -183,14 +184,14 @@ class new_files {
     }
   }
 
-  /// Gives the files their names. The result is 0, or the error about `name`.
+  /// Gives the files their names. The result is 0, or -errno about `name`.
   int give_names(std::string& name) const {
     for (auto at = parts_.begin(); at != parts_.end(); ++at) {
-      if (give_name(into_.number(), at->part, at->name, rules_.replace) == 0) continue;
-      const int error = errno;
+      const int error = give_name(into_.number(), at->part, at->name, rules_.replace);
+      if (error == 0) continue;
       name = at->name;
       for (auto done = parts_.begin(); done != at; ++done)
-        if (done->is_new) ::unlinkat(into_.number(), done->name.c_str(), 0);
+        if (done->is_new) heddle::detail::files_here().remove(into_.number(), done->name.c_str());
       return error;
     }
     return 0;
@@ -236,18 +237,15 @@ task<directory> folder_at(const upload_rules& rules, std::string path) {
 /// happens between this look and the new name is not seen.
 bool conditions_hold(const http::request_head& head, const directory& into,
                      const std::string& name) {
-  struct stat s{};
-  const bool exists = ::fstatat(into.number(), name.c_str(), &s, AT_SYMLINK_NOFOLLOW) == 0;
-  const auto ns = [](const timespec& t) {
-    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(t.tv_nsec);
-  };
-  const http::file_etag tag(
-      {s.st_dev, s.st_ino, static_cast<std::uint64_t>(s.st_size), ns(s.st_mtim), ns(s.st_ctim)});
+  struct ::statx s{};
+  const bool exists =
+      heddle::detail::files_here().stat(into.number(), name.c_str(), AT_SYMLINK_NOFOLLOW, s) == 0;
+  const http::file_etag tag(http::identity_of(s));
   http::validators current{tag.text(), std::nullopt, exists};
-  if (exists) current.last_modified = s.st_mtim.tv_sec;
-  return http::evaluate(head, current, std::time(nullptr)).what !=
-         http::condition::precondition_failed;
+  if (exists) current.last_modified = s.stx_mtime.tv_sec;
+  const std::int64_t now =
+      std::chrono::floor<std::chrono::seconds>(runtime::here().io().wall_time()).count();
+  return http::evaluate(head, current, now).what != http::condition::precondition_failed;
 }
 
 task<http::response> put(std::shared_ptr<const upload_rules> rules, http::request& r,

@@ -1,52 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Binds a reverse proxy to the topics, shows its counters, and reports what its upstreams do.
+// Binds a reverse proxy to the topics, shows its counters, and reports changes of its upstreams.
 #include "serve/upstreams.hh"
 
 #include <algorithm>
-#include <cstdio>
-#include <ctime>
-#include <mutex>
-#include <span>
 
 #include "heddle/http/detail/fixed_fields.hh"
 
 namespace heddle::serve {
 namespace {
 
-/// Lines on stderr, each with the time of day. Each worker finds out about an upstream by itself,
-/// so the same line may come several times within a moment: it is written once.
-class reporter {
- public:
-  void report(std::string_view line) {
-    const std::scoped_lock hold(mutex_);
-    const std::time_t now = std::time(nullptr);
-    std::erase_if(recent_, [now](const auto& each) { return now - each.first > quiet_s; });
-    const bool about_upstream = line.starts_with("upstream ");
-    if (about_upstream) {
-      for (const auto& [when, said] : recent_)
-        if (said == line) return;
-      recent_.emplace_back(now, line);
-    }
-    std::tm parts{};
-    char stamp[16];
-    ::localtime_r(&now, &parts);
-    const std::size_t size = std::strftime(stamp, sizeof stamp, "%H:%M:%S", &parts);
-    std::fprintf(stderr, "%.*s  %.*s\n", static_cast<int>(size), stamp,
-                 static_cast<int>(line.size()), line.data());
-  }
-
- private:
-  static constexpr std::time_t quiet_s = 2;
-  std::mutex mutex_;
-  std::vector<std::pair<std::time_t, std::string>> recent_;
-};
-
 http::proxy_options settings_of_proxy(const serve_options& o) {
-  static reporter all;
   http::proxy_options p = o.proxy;
   p.secure = o.secure();
   p.trusted = o.server.trusted_proxies;
-  p.log = [](std::string_view line) { all.report(line); };
+  p.log = [around = o.around](std::string_view line) { around->report(line); };
   return p;
 }
 

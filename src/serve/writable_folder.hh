@@ -5,8 +5,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <string>
+
+#include "heddle/io/detail/files_here.hh"
 
 namespace heddle::serve {
 
@@ -20,7 +21,7 @@ namespace heddle::serve {
 /// 0 if this user may make files in the folder; else an errno, ENOTDIR if the path is no folder.
 [[nodiscard]] inline int folder_trouble(const std::string& folder) noexcept {
   const std::string itself = folder + "/.";
-  return ::faccessat(AT_FDCWD, itself.c_str(), W_OK | X_OK, AT_EACCESS) == 0 ? 0 : errno;
+  return -heddle::detail::files_here().access(AT_FDCWD, itself.c_str(), W_OK | X_OK);
 }
 
 }  // namespace heddle::serve

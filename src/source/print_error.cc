@@ -6,9 +6,15 @@
 
 namespace heddle::source {
 
+std::string error_text(std::string_view what, std::string_view help) {
+  std::string text = "error: ";
+  (text += what) += '\n';
+  if (!help.empty()) ((text += "  help: ") += help) += '\n';
+  return text;
+}
+
 void print_error(const std::string& what, const std::string& help) {
-  std::fprintf(stderr, "error: %s\n", what.c_str());
-  if (!help.empty()) std::fprintf(stderr, "  help: %s\n", help.c_str());
+  std::fputs(error_text(what, help).c_str(), stderr);
 }
 
 }  // namespace heddle::source

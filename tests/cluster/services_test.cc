@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// heddle serve and heddle proxy as nodes of a cluster: they read their settings and files from the
+// node's disk, write logs and uploads to it, listen to signals, and end like the programs.
+#include <csignal>
+
+#include "cluster/services.hh"
+#include "heddle/core/deadline.hh"
+#include "support/test.hh"
+
+namespace heddle::test {
+namespace {
+
+const service_options plain_site{.name = "web", .words = {"/www", "--public", "-p", "80"}};
+
+/// A cluster with one service, on whose disk a test puts files.
+struct one_service {
+  explicit one_service(const service_options& o) : web(all.add(service_node(o, said))) {
+    web.write_file("/www/index.html", "the front page\n");
+  }
+  /// Runs a user; the verdict of the run.
+  template <class F>
+  void run(F user) {
+    all.add(user_node(std::move(user)));
+    const sim::outcome end = all.run(10min);
+    EXPECT_TRUE(end) << end.why << '\n' << said << all.trace_text();
+  }
+  [[nodiscard]] std::string url(const std::string& path) const {
+    return "http://" + web.address() + path;
+  }
+
+  std::string said;
+  sim::cluster all;
+  sim::node& web;
+};
+
+HEDDLE_TEST(services, "a node serves the files of its disk, and SIGTERM ends it") {
+  one_service world(plain_site);
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
+    EXPECT_EQ(co_await get(web, world.url("/none")), "status 404");
+    EXPECT_TRUE(world.web.driver().raise_signal(SIGTERM));
+    while (world.web.running()) co_await sleep_for(100ms);
+    co_return 0;
+  });
+  EXPECT_EQ(world.web.result(), 0);
+  EXPECT_NE(world.said.find("Serving  /www/  (1 file)"), std::string::npos) << world.said;
+  EXPECT_NE(world.said.find("network  http://10.0.0.1:80/"), std::string::npos) << world.said;
+  EXPECT_NE(world.said.find("2 requests"), std::string::npos) << world.said;
+}
+
+HEDDLE_TEST(services, "settings come from the node's disk and variables, and SIGHUP reads again") {
+  one_service world({.name = "web",
+                     .words = {"--config", "/etc/heddle.conf"},
+                     .variables = {"HEDDLE_SERVE_PORT=80", "PATH=/bin"}});
+  world.web.write_file("/etc/heddle.conf", "directory = /www\npublic\nheader = A: one\n");
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    const std::string front = world.url("/");
+    const http::fetched before = co_await web.get(front);
+    EXPECT_EQ(before.header("A"), "one");
+    world.web.write_file("/etc/heddle.conf", "directory = /www\npublic\nheader = A: two\n");
+    EXPECT_TRUE(world.web.driver().raise_signal(SIGHUP));
+    co_await sleep_for(1s);
+    const http::fetched after = co_await web.get(front);
+    EXPECT_EQ(after.header("A"), "two");
+    world.web.write_file("/etc/heddle.conf", "directory = /www\npublic\nheeder = A: three\n");
+    EXPECT_TRUE(world.web.driver().raise_signal(SIGHUP));
+    co_await sleep_for(1s);
+    const http::fetched still = co_await web.get(front);
+    EXPECT_EQ(still.header("A"), "two");
+    co_return 0;
+  });
+  EXPECT_NE(world.said.find("/etc/heddle.conf:3: there is no setting 'heeder'"), std::string::npos)
+      << world.said;
+}
+
+HEDDLE_TEST(services, "wrong settings end a node with 2, a taken port with 1") {
+  for (const auto& [words, code, why] :
+       {std::tuple(std::vector<std::string>{"/nowhere"}, 1,
+                   "cannot serve the directory '/nowhere'"),
+        std::tuple(std::vector<std::string>{"/www", "--config", "/none"}, 2,
+                   "cannot read the settings in '/none'"),
+        std::tuple(std::vector<std::string>{"/www", "--handover", "/run/h"}, 2,
+                   "handover: sockets cannot be passed in a simulated world"),
+        std::tuple(std::vector<std::string>{"/www", "--direct"}, 1, "leave out --direct")}) {
+    std::string said;
+    sim::cluster all;
+    sim::node& web = all.add(service_node({.name = "web", .words = words}, said));
+    web.write_file("/www/index.html", "x");
+    static_cast<void>(all.run(1min));
+    EXPECT_EQ(web.result(), code) << said;
+    EXPECT_NE(said.find(why), std::string::npos) << said;
+  }
+}
+
+HEDDLE_TEST(services, "an upload that was acknowledged survives a power failure") {
+  one_service world(
+      {.name = "web",
+       .words = {"/www", "--public", "-p", "80", "--upload", "/in/*", "--upload-replace"}});
+  world.web.write_file("/www/in/seed", "x");
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    for (int i = 0; i != 20; ++i) {
+      const std::string body(static_cast<std::size_t>(3000 * i + 1), static_cast<char>('a' + i));
+      const std::string at = world.url("/in/file" + std::to_string(i % 3));
+      const auto stored = co_await put(web, at, body);
+      EXPECT_EQ(stored ? stored->status() / 100 : 0, 2) << body_of(stored);
+      world.all.kill(world.web);
+      world.all.restart(world.web);
+      co_await sleep_for(1s);
+      EXPECT_EQ(co_await get(web, at), body);
+    }
+    co_return 0;
+  });
+}
+
+HEDDLE_TEST(services, "the log is a file of the node, and SIGUSR1 opens it again") {
+  one_service world(
+      {.name = "web",
+       .words = {"/www", "--public", "-p", "80", "--log-file", "/var/log/web", "--log", "json"}});
+  world.web.write_file("/var/log/old", "");
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
+    co_await sleep_for(1s);
+    EXPECT_TRUE(world.web.driver().raise_signal(SIGUSR1));
+    co_await sleep_for(1s);
+    EXPECT_EQ(co_await get(web, world.url("/other")), "status 404");
+    co_await sleep_for(1s);
+    co_return 0;
+  });
+  const std::string log = world.web.files().at("/var/log/web");
+  EXPECT_NE(log.find("\"target\":\"/\""), std::string::npos) << log;
+  EXPECT_NE(log.find("\"target\":\"/other\""), std::string::npos) << log;
+}
+
+HEDDLE_TEST(services, "a list, an archive and hidden names look as on any disk") {
+  one_service world({.name = "web", .words = {"/www", "--public", "-p", "80", "--archives"}});
+  world.web.write_file("/www/docs/a.txt", "A");
+  world.web.write_file("/www/docs/b.txt", "BB");
+  world.web.write_file("/www/docs/.secret", "no");
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    const std::string list = co_await get(web, world.url("/docs/"));
+    EXPECT_NE(list.find("a.txt"), std::string::npos) << list;
+    EXPECT_EQ(list.find("secret"), std::string::npos) << list;
+    EXPECT_EQ(co_await get(web, world.url("/docs/.secret")), "status 404");
+    const std::string tar = co_await get(web, world.url("/docs/?archive=tar"));
+    EXPECT_NE(tar.find("b.txt"), std::string::npos);
+    EXPECT_EQ(tar.find("secret"), std::string::npos);
+    co_return 0;
+  });
+}
+
+HEDDLE_TEST(services, "a socket file that a dead server left is replaced, another file stays") {
+  one_service world(
+      {.name = "web", .words = {"/www", "--public", "-p", "80", "--listen", "unix:/run/web.sock"}});
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    world.all.kill(world.web, sim::death::process);  // the disk keeps the socket file
+    world.all.restart(world.web);
+    co_await sleep_for(2s);
+    EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
+    world.all.kill(world.web, sim::death::process);
+    world.web.write_file("/run/web.sock", "mine");
+    world.all.restart(world.web);
+    co_await sleep_for(2s);
+    EXPECT_FALSE(world.web.running());
+    co_return 0;
+  });
+  EXPECT_NE(world.said.find("it is not a socket, and stays"), std::string::npos) << world.said;
+  EXPECT_EQ(world.web.files().at("/run/web.sock"), "mine");
+}
+
+HEDDLE_TEST(services, "heddle proxy goes on with one of two servers") {
+  std::string said;
+  sim::cluster all;
+  const std::vector<std::string> words{"/www", "--public", "-p", "80"};
+  sim::node& one = all.add(service_node({.name = "web1", .words = words}, said));
+  sim::node& two = all.add(service_node({.name = "web2", .words = words}, said));
+  for (sim::node* n : {&one, &two}) n->write_file("/www/name", n->name());
+  sim::node& proxy = all.add(service_node(
+      {.name = "proxy", .words = {":80", "http://web1", "http://web2"}, .is_proxy = true}, said));
+  all.add(user_node([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    const std::string url = "http://" + proxy.address() + "/name";
+    std::set<std::string> seen;
+    for (int i = 0; i != 8; ++i) seen.insert(co_await get(web, url));
+    EXPECT_EQ(seen, (std::set<std::string>{"web1", "web2"}));
+    all.kill(one);
+    for (int i = 0; i != 8; ++i) EXPECT_EQ(co_await get(web, url), "web2") << i;
+    co_return 0;
+  }));
+  const sim::outcome end = all.run(10min);
+  EXPECT_TRUE(end) << end.why << said;
+  EXPECT_NE(said.find("upstream http://web1"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace heddle::test
