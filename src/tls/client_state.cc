@@ -9,6 +9,7 @@
 #include "heddle/base/error.hh"
 #include "heddle/tls/context.hh"
 #include "tls/pem_blocks.hh"
+#include "tls/randomness.hh"
 #include "tls/pem_files.hh"
 #include "tls/trouble.hh"
 
@@ -48,6 +49,7 @@ client_state::client_state(client_options o) : options_(std::move(o)) {
 
 ssl_handle client_state::open(const std::string& host) {
   drop_errors();
+  use_random_numbers_of_world();
   ssl_handle ssl(SSL_new(ctx_.get()));
   if (!ssl) throw_errors("a TLS connection to '" + host + "' cannot begin", "");
   const bool by_address = is_address(host);

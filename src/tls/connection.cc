@@ -55,6 +55,7 @@ void connection::begin() {
   ssl_handle ssl;
   if (site_) {
     opening_->sites = site_->sites();
+    use_random_numbers_of_world();
     ssl.reset(SSL_new(opening_->sites->first()));
     drop_errors();
     if (!ssl) throw std::bad_alloc();

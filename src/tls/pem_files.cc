@@ -11,6 +11,7 @@
 
 #include "heddle/base/error.hh"
 #include "tls/pem_blocks.hh"
+#include "tls/randomness.hh"
 #include "tls/trouble.hh"
 
 namespace heddle::tls::detail {
@@ -122,6 +123,7 @@ void use_certificate(SSL_CTX* ctx, const loaded_certificate& c, const certificat
 
 ctx_handle make_ctx(const SSL_METHOD* method, version oldest, version newest) {
   drop_errors();
+  use_random_numbers_of_world();
   ctx_handle ctx(SSL_CTX_new(method));
   if (!ctx) throw_errors("OpenSSL does not start", "is its configuration file in order?");
   if (SSL_CTX_set_min_proto_version(ctx.get(), number_of(oldest)) != 1 ||

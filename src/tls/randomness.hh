@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: MIT
+// OpenSSL's random numbers in a simulation: those of the world's seed, so that a run with TLS
+// repeats byte by byte.
+#pragma once
+
+namespace heddle::tls::detail {
+
+/// In a simulated world, has OpenSSL draw its random numbers from the driver from now on, on threads
+/// whose driver is simulated. All others keep those of OpenSSL. Thread: any.
+void use_random_numbers_of_world() noexcept;
+
+}  // namespace heddle::tls::detail
