@@ -132,7 +132,7 @@ set(HEDDLE_PC_NEEDS_tls "openssl >= 3.0")
 # The prefix is told from where the pc file lies, so that a moved installation still works.
 file(RELATIVE_PATH HEDDLE_PC_PREFIX
      "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
-set(HEDDLE_PC_ROOMS heddle http web names client proxy bus nats optimizer tcp net xdr rpc)
+set(HEDDLE_PC_ROOMS heddle http fakes web names client proxy bus nats optimizer tcp net xdr rpc)
 if(HEDDLE_WITH_FIBER)
   list(APPEND HEDDLE_PC_ROOMS fiber)
 endif()

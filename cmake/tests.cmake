@@ -49,7 +49,7 @@ string(CONCAT false_alarm
 
 # Rooms of the house, then what is tested across rooms; a soak may take its time.
 set(test_rooms base probe core sched io sim fiber hook sync abi
-     tls names tcp net xdr rpc http web client acme proxy bus nats optimizer cli examples soak
+     tls names tcp net xdr rpc http fakes web client acme proxy bus nats optimizer cli examples soak
      roles cluster)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
 # What a room's tests link beside the core, so that a change of one room does not link them all.
@@ -57,6 +57,7 @@ set(test_links_abi ${test_links_draft} heddle_draft)
 set(test_links_fiber heddle_fiber)
 set(test_links_hook heddle_hook heddle_web)
 set(test_links_http heddle_http)
+set(test_links_fakes heddle_fakes heddle_names)
 set(test_links_web heddle_web heddle_net)
 set(test_links_tls heddle_tls)
 set(test_links_names heddle_names)
@@ -107,7 +108,7 @@ foreach(room IN LISTS test_rooms)
     target_compile_definitions(${room}_test PRIVATE HEDDLE_C_COMPILER="${c_compiler}"
       HEDDLE_LINK_LIBRARIES="${HEDDLE_DRAFT_LINKS}" HEDDLE_C_FLAGS="${c_flags}")
   endif()
-  if(room STREQUAL "hook")
+  if(room MATCHES "^(hook|fakes)$")
     # Libraries that know nothing of us, against servers that the tests start.
     find_library(HEDDLE_PQ pq)
     find_path(HEDDLE_PQ_INCLUDE libpq-fe.h PATH_SUFFIXES postgresql)

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: MIT
+// A database for tests that speaks PostgreSQL's protocol 3.0 (PostgreSQL manual, chapter
+// "Frontend/Backend Protocol"): tables of one key and one value, serializable transactions, and
+// faults on request. It runs on each driver and as a node of a simulated cluster; with a folder it
+// keeps what it has committed, also through a power failure. docs/reference/fakes.md lists the SQL.
+//
+//   fakes::postgres_server database({.folder = "/data"});
+//   const tcp_listener door = tcp_listener::listen(address::any_v4(5432));
+//   side.spawn(database.serve(door));
+//   database.set_faults({.delay = 2s});
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "heddle/base/clock.hh"
+#include "heddle/core/task.hh"
+#include "heddle/io/listener.hh"
+
+namespace heddle::fakes {
+
+/// Identity, place of the data, and every limit. A client that reaches a limit gets an error that
+/// names the option.
+struct postgres_options {
+  std::string user = {};      ///< the only user that may connect; empty: any
+  std::string password = {};  ///< asked for in clear text; empty: no password (trust)
+  /// A folder for the log of commits, made if it is missing; empty: all is in memory only.
+  std::string folder = {};
+  /// Whether a commit waits until its record is synced. Without it a power failure loses commits:
+  /// only for tests that must see such a loss.
+  bool sync_commits = true;
+
+  std::uint32_t connections_max = 100;             ///< 53300 beyond
+  std::uint32_t transactions_max = 100;            ///< open at once; 53400 beyond
+  std::uint32_t message_bytes_max = 1024 * 1024;   ///< of one message; beyond, the connection ends
+  std::uint32_t statement_bytes_max = 256 * 1024;  ///< of one text of SQL; 54000 beyond
+  std::uint32_t statements_max = 1000;             ///< prepared by a connection, and portals; 54000
+  std::uint32_t rows_max = 100'000;                ///< in all tables; 53100 beyond
+  std::uint64_t data_bytes_max = std::uint64_t{256} << 20;  ///< keys and values; 53100 beyond
+  std::uint32_t transaction_rows_max = 100'000;  ///< read or written by a transaction; 54000
+  std::uint64_t log_bytes_max = std::uint64_t{64} << 20;  ///< of the log; 53100 beyond
+  nanoseconds startup_time = std::chrono::seconds(60);    ///< from accept to the first query
+};
+
+/// Faults of all connections, from the call of set_faults() on.
+struct postgres_faults {
+  /// Connections are accepted and: served; reset at once; or told 57P03, as by a server that
+  /// starts.
+  enum class door : std::uint8_t { open, resets, starting };
+  door connections = door::open;
+  nanoseconds delay{0};  ///< before each statement; a CancelRequest ends it with 57014
+  /// Each connection is reset when so many bytes have left on it, counted from set_faults().
+  std::optional<std::uint64_t> cut_after = {};
+  bool silent = false;  ///< nothing more is answered, until set_faults() says otherwise
+};
+
+struct postgres_counters {
+  std::uint64_t connections = 0;  ///< that came, refused ones included
+  std::uint64_t statements = 0;   ///< that were run, failed ones included
+  std::uint64_t commits = 0;      ///< of transactions that changed something
+  std::uint64_t conflicts = 0;    ///< transactions that ended with 40001
+  std::uint64_t cancels = 0;      ///< CancelRequests that named a session
+};
+
+/// Transactions are serializable, by optimistic concurrency control (Kung and Robinson 1981): the
+/// first committer wins. A transaction that read or wrote a row, or read a table whole, and finds
+/// at a statement or at its commit that another transaction has committed a change of it since its
+/// own first statement, gets 40001 and must be run again. With a folder, a commit is answered when
+/// its record is on the disk; at a start, records that are torn at the log's end are not taken. If
+/// the log cannot be written, the commit gets 58030 and its outcome is unknown until a restart.
+///
+/// Thread: one color, that of serve().
+/// Owns: the data in memory. It and the listener outlive serve(). One process uses a folder.
+/// Cancel: serve() ends, with its connections; open transactions are rolled back.
+/// Fails: serve() throws failure if the folder's log cannot be read, or is no log of this class.
+class postgres_server {
+ public:
+  explicit postgres_server(postgres_options options = postgres_options());
+  postgres_server(const postgres_server&) = delete;
+  postgres_server& operator=(const postgres_server&) = delete;
+  ~postgres_server();
+
+  /// Reads the log, if that was not done, and answers until it is cancelled or the listener has
+  /// finished.
+  [[nodiscard]] task<> serve(const listener& door);
+
+  void set_faults(postgres_faults faults);
+  /// Resets all connections, as a server that crashes. Transactions whose commit was not answered
+  /// may have been committed.
+  void drop_connections() noexcept;
+
+  /// The committed rows of a table, without those whose value is NULL. Empty if there is no such
+  /// table.
+  [[nodiscard]] std::map<std::string, std::string> rows(std::string_view table) const;
+  [[nodiscard]] const postgres_counters& counters() const noexcept;
+  [[nodiscard]] std::uint32_t connections_open() const noexcept;
+
+  struct core;  ///< not for users
+
+ private:
+  std::unique_ptr<core> core_;
+};
+
+}  // namespace heddle::fakes

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Reading and appending records of commits; see pg_log.hh.
+#include "fakes/pg_log.hh"
+
+#include <array>
+
+#include "fakes/pg_error.hh"
+#include "heddle/base/error.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/io/directory.hh"
+
+namespace heddle::fakes::detail {
+namespace {
+
+constexpr std::string_view log_magic = "heddle-fakes-pg1";
+constexpr std::size_t record_head_bytes = 8;  // length and checksum
+
+/// CRC-32 with the polynomial 0xedb88320, as in zip and gzip.
+constexpr std::array<std::uint32_t, 256> checksum_table = [] {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i != 256; ++i) {
+    std::uint32_t c = i;
+    for (int bit = 0; bit != 8; ++bit) c = (c & 1) != 0 ? 0xedb88320u ^ c >> 1 : c >> 1;
+    table[i] = c;
+  }
+  return table;
+}();
+
+std::uint32_t checksum_of(std::uint32_t before, std::string_view bytes) {
+  std::uint32_t c = ~before;
+  for (const char each : bytes)
+    c = checksum_table[(c ^ static_cast<unsigned char>(each)) & 0xff] ^ c >> 8;
+  return ~c;
+}
+
+std::string record_of(const pg_changes& changes) {
+  std::string out;
+  const auto text = [&](std::string_view t) {
+    put_number(out, static_cast<std::uint32_t>(t.size()), 4);
+    out += t;
+  };
+  for (const auto& [at, row] : changes) {
+    out += !row ? 'd' : *row ? 'v' : 'n';
+    text(at.table);
+    text(at.key);
+    if (row && *row) text(**row);
+  }
+  return out;
+}
+
+/// The changes of a record; throws pg_error if it is damaged, although its checksum is right.
+pg_changes changes_of(std::string_view record) {
+  pg_changes all;
+  pg_body in(record);
+  const auto text = [&in] {
+    const std::uint32_t count = in.number(4);
+    return std::string(in.bytes(count));
+  };
+  while (!in.empty()) {
+    const char kind = in.bytes(1)[0];
+    pg_place at;
+    at.table = text();
+    at.key = text();
+    pg_row row;
+    if (kind == 'v') row.emplace(text());
+    if (kind == 'n') row.emplace();
+    if (kind != 'v' && kind != 'n' && kind != 'd')
+      throw pg_error(sqlstate::io_failed, "a change of no known kind");
+    all[std::move(at)] = std::move(row);
+  }
+  return all;
+}
+
+/// Whether this is the beginning of a new log whose creation did not end.
+bool is_unfinished(std::string_view bytes) {
+  return log_magic.starts_with(bytes) || bytes.find_first_not_of('\0') == bytes.npos;
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t last = path.find_last_not_of('/');
+  if (last == path.npos) return "/";
+  const std::size_t slash = path.rfind('/', last);
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+
+task<> pg_log::make_folder() const {
+  const auto made = co_await as_expected(make_directory(folder_));
+  if (!made && made.error() != std::errc::file_exists) {
+    const std::string what = "cannot make the folder " + folder_;
+    throw failure(made.error(), what);
+  }
+  const std::string parent = parent_of(folder_);
+  const directory around = co_await open_directory(parent);
+  co_await around.sync();
+}
+
+task<> pg_log::open(pg_store& into) {
+  co_await make_folder();
+  const std::string path = folder_ + "/log";
+  file_options how;
+  how.write = true;
+  how.create = true;
+  file opened = co_await open_file(path, how);
+  const auto read = co_await as_expected(opened.read_all(bytes_max_));
+  if (!read && read.error() == std::errc::file_too_large) {
+    const std::string what = path + " is larger than postgres_options::log_bytes_max allows: " +
+                             std::to_string(bytes_max_) + " bytes";
+    throw failure(read.error(), what);
+  }
+  if (!read) throw failure(read.error(), "cannot read " + path);
+  const std::string_view bytes = *read;
+  end_ = log_magic.size();
+  checksum_ = 0;
+  if (!bytes.starts_with(log_magic)) {
+    if (!is_unfinished(bytes))
+      throw failure(std::make_error_code(std::errc::bad_message),
+                    path + " is no log of fakes::postgres_server");
+    co_await opened.write_at(0, log_magic);
+  }
+  while (bytes.size() > end_ && bytes.size() - end_ >= record_head_bytes) {
+    pg_body head(bytes.substr(static_cast<std::size_t>(end_), record_head_bytes));
+    const std::uint32_t length = head.number(4), checksum = head.number(4);
+    const std::string_view rest = bytes.substr(static_cast<std::size_t>(end_) + record_head_bytes);
+    if (length == 0 || length > rest.size()) break;
+    const std::string_view record = rest.substr(0, length);
+    if (checksum_of(checksum_, record) != checksum) break;
+    try {
+      into.apply(changes_of(record));
+    } catch (const pg_error& e) {
+      throw failure(std::make_error_code(std::errc::bad_message),
+                    path + " is damaged at " + std::to_string(end_) + ": " + e.what());
+    }
+    checksum_ = checksum;
+    end_ += record_head_bytes + length;
+  }
+  // A process that was killed may have left records that no disk has yet.
+  co_await opened.sync();
+  const directory here = co_await open_directory(folder_);
+  co_await here.sync();
+  file_ = std::move(opened);
+}
+
+bool pg_log::has_room(const pg_changes& changes) const {
+  return end_ + record_head_bytes + record_of(changes).size() <= bytes_max_;
+}
+
+task<> pg_log::append(const pg_changes& changes, bool sync) {
+  const std::string record = record_of(changes);
+  const std::uint32_t checksum = checksum_of(checksum_, record);
+  std::string bytes;
+  put_number(bytes, static_cast<std::uint32_t>(record.size()), 4);
+  put_number(bytes, checksum, 4);
+  bytes += record;
+  co_await file_.write_at(end_, std::string_view(bytes));
+  if (sync) co_await file_.sync(true);
+  checksum_ = checksum;
+  end_ += bytes.size();
+}
+
+}  // namespace heddle::fakes::detail

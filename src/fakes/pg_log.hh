@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// The log of commits on disk, written ahead: a commit is applied and answered only when its record
+// is synced. docs/reference/fakes.md specifies the file.
+//
+// Records follow one another. Each has its length and a checksum that begins with the checksum of
+// the record before it, so that a torn record, and what an earlier failed write has left behind it,
+// is recognized. Reading ends at the first record that does not fit; the next append overwrites it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fakes/pg_store.hh"
+#include "heddle/core/task.hh"
+#include "heddle/io/file.hh"
+
+namespace heddle::fakes::detail {
+
+/// Thread: one color. Owns: the open file. One append at a time.
+/// Cancel: an append that was cancelled may have written its record or not.
+/// Fails: as the system says; bad_message for a file that is no log, file_too_large beyond its
+/// limit.
+class pg_log {
+ public:
+  pg_log(std::string folder, std::uint64_t bytes_max)
+      : folder_(std::move(folder)), bytes_max_(bytes_max) {}
+
+  /// Opens the log, made with its folder if it is missing, and applies its commits. All that it has
+  /// applied is durable afterwards.
+  [[nodiscard]] task<> open(pg_store& into);
+  /// Appends a commit. After a failure the log is as before; the record may be on the disk.
+  [[nodiscard]] task<> append(const pg_changes& changes, bool sync);
+  [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
+  /// Whether a record of these changes exceeds the limit of the file.
+  [[nodiscard]] bool has_room(const pg_changes& changes) const;
+
+ private:
+  task<> make_folder() const;
+
+  std::string folder_;
+  std::uint64_t bytes_max_;
+  file file_;
+  std::uint64_t end_ = 0;       // the place of the next record
+  std::uint32_t checksum_ = 0;  // of the last record
+};
+
+}  // namespace heddle::fakes::detail
