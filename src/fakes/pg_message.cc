@@ -123,6 +123,7 @@ pg_startup read_startup(std::string_view body) {
   pg_body in(body);
   pg_startup made;
   made.version = in.number(4);
+  if (made.version >> 16 != 3) return made;  // whose fields are other ones
   for (;;) {
     const std::string name = in.text();
     if (name.empty()) break;

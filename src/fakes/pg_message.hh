@@ -73,6 +73,7 @@ struct pg_bind {
   std::vector<pg_value> values;
   std::vector<std::uint32_t> result_formats;
 };
+/// The parameters are empty for another major version than 3.
 struct pg_startup {
   std::uint32_t version = 0;  ///< major in the upper half, minor in the lower one
   std::map<std::string, std::string> parameters;
