@@ -51,7 +51,7 @@ struct dns_record {
   std::uint16_t type = 0;
   std::uint32_t ttl_s = 0;
   std::string data;
-  std::string alias = {};  ///< of a CNAME: its target as a plain name
+  std::string alias = {};  ///< target of a CNAME, as a plain name
 };
 
 /// An answer to be written.

@@ -42,7 +42,7 @@ struct postgres_server::core {
   detail::pg_log log;
   mutex commits;
   std::list<detail::pg_session*> sessions;
-  std::uint32_t last_number = 0;  // of a session
+  std::uint32_t last_number = 0;  // number of the newest session
   postgres_counters counters;
 };
 

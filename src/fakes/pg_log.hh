@@ -42,7 +42,7 @@ class pg_log {
   std::uint64_t bytes_max_;
   file file_;
   std::uint64_t end_ = 0;       // the place of the next record
-  std::uint32_t checksum_ = 0;  // of the last record
+  std::uint32_t checksum_ = 0;  // checksum of the last record
 };
 
 }  // namespace heddle::fakes::detail

@@ -219,7 +219,7 @@ task<> pg_session::run(bool full) {
       co_await handle(*m);
     }
   } catch (const pg_error& e) {
-    broken = e;  // of the protocol: the session cannot go on
+    broken = e;  // a breach of the protocol: the session cannot go on
   }
   if (broken) {
     const std::string why = broken->what();

@@ -23,7 +23,7 @@ std::string small_letters(std::string text) {
   return text;
 }
 
-constexpr std::size_t settings_max = 1000;  // of a session
+constexpr std::size_t settings_max = 1000;  // settings that a session may have
 
 }  // namespace
 

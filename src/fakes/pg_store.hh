@@ -71,7 +71,7 @@ class pg_store {
   const postgres_options& options_;
   std::map<pg_place, version> versions_;
   std::map<std::string, std::uint64_t> table_commits_;  // the last commit that changed each table
-  std::multiset<std::uint64_t> begins_;                 // of open transactions
+  std::multiset<std::uint64_t> begins_;                 // begins of open transactions
   std::deque<std::pair<std::uint64_t, pg_place>> tombstones_;
   std::uint64_t last_commit_ = 0;
   sums sums_;

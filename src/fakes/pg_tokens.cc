@@ -80,7 +80,7 @@ class cutter {
   }
 
   void skip_comment() {
-    for (std::size_t depth = 0;;) {  // they nest
+    for (std::size_t depth = 0;;) {  // comments nest
       const std::size_t at = rest_.find_first_of("/*");
       if (at == rest_.npos) bad_token("a comment has no end");
       rest_.remove_prefix(at);

@@ -13,7 +13,7 @@ struct sql_token {
   enum class kind : std::uint8_t { word, quoted, text, number, parameter, symbol, end };
   kind is = kind::end;
   std::string text;          ///< a word in small letters; a literal without its quotes
-  std::uint32_t number = 0;  ///< of a parameter
+  std::uint32_t number = 0;  ///< number of a parameter
 };
 
 /// Cuts a text into tokens; the last one is `end`. Comments and white space are left out.

@@ -14,8 +14,8 @@ BUILD = pathlib.Path(os.environ.get("HEDDLE_BUILD", ROOT / "build/release"))
 COMPILERS = [c for c in ("clang++-19", "g++-12") if shutil.which(c)]
 LEVELS = ("-O0", "-O1", "-Og", "-O2", "-O3")
 # Each before those that it needs.
-LIBRARIES = ("acme", "proxy", "client", "web", "tls", "net", "nats", "fakes", "http", "tcp", "names", "bus",
-             "xdr", "fiber")
+LIBRARIES = ("acme", "proxy", "client", "web", "tls", "net", "nats", "fakes", "http", "tcp",
+             "names", "bus", "xdr", "fiber")
 FLAGS = ["-std=c++23", f"-I{ROOT / 'include'}"]
 
 

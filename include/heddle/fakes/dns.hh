@@ -66,8 +66,8 @@ struct dns_faults {
 
 /// Every limit. Bytes count a whole message without the length before it on TCP.
 struct dns_options {
-  std::chrono::seconds ttl{60};                 ///< of records that name no other
-  std::uint16_t udp_bytes_max = 1232;           ///< of an answer to a client with EDNS
+  std::chrono::seconds ttl{60};                 ///< time to live of records that name no other
+  std::uint16_t udp_bytes_max = 1232;           ///< bytes of an answer to a client with EDNS
   std::uint32_t records_max = 65536;            ///< in the table
   std::uint32_t questions_kept_max = 4096;      ///< the oldest go first
   std::uint32_t waiting_max = 1024;             ///< UDP answers that wait for their delay

@@ -70,7 +70,7 @@ struct http_request {
 
 /// Every limit. Bodies are bounded by limits.body_bytes_max.
 struct scripted_http_options {
-  http::limits limits = {};                      ///< of requests; beyond: 413, 414 or 431
+  http::limits limits = {};                      ///< bounds of requests; beyond: 413, 414 or 431
   std::uint32_t connections_max = 1024;          ///< more are reset at once
   std::uint32_t rules_max = 4096;                ///< on() throws no_buffer_space beyond
   std::uint32_t requests_kept_max = 10000;       ///< the oldest go first

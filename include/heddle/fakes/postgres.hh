@@ -37,13 +37,13 @@ struct postgres_options {
 
   std::uint32_t connections_max = 100;             ///< 53300 beyond
   std::uint32_t transactions_max = 100;            ///< open at once; 53400 beyond
-  std::uint32_t message_bytes_max = 1024 * 1024;   ///< of one message; beyond, the connection ends
-  std::uint32_t statement_bytes_max = 256 * 1024;  ///< of one text of SQL; 54000 beyond
+  std::uint32_t message_bytes_max = 1024 * 1024;   ///< a longer message ends the connection
+  std::uint32_t statement_bytes_max = 256 * 1024;  ///< bytes of a text of SQL; 54000 beyond
   std::uint32_t statements_max = 1000;             ///< prepared by a connection, and portals; 54000
   std::uint32_t rows_max = 100'000;                ///< in all tables; 53100 beyond
   std::uint64_t data_bytes_max = std::uint64_t{256} << 20;  ///< keys and values; 53100 beyond
   std::uint32_t transaction_rows_max = 100'000;  ///< read or written by a transaction; 54000
-  std::uint64_t log_bytes_max = std::uint64_t{64} << 20;  ///< of the log; 53100 beyond
+  std::uint64_t log_bytes_max = std::uint64_t{64} << 20;  ///< bytes of the log; 53100 beyond
   nanoseconds startup_time = std::chrono::seconds(60);    ///< from accept to the first query
 };
 
@@ -60,9 +60,9 @@ struct postgres_faults {
 };
 
 struct postgres_counters {
-  std::uint64_t connections = 0;  ///< that came, refused ones included
-  std::uint64_t statements = 0;   ///< that were run, failed ones included
-  std::uint64_t commits = 0;      ///< of transactions that changed something
+  std::uint64_t connections = 0;  ///< connections that came, refused ones included
+  std::uint64_t statements = 0;   ///< statements that were run, failed ones included
+  std::uint64_t commits = 0;      ///< commits of transactions that changed something
   std::uint64_t conflicts = 0;    ///< transactions that ended with 40001
   std::uint64_t cancels = 0;      ///< CancelRequests that named a session
 };
