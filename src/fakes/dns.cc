@@ -21,6 +21,8 @@ namespace {
 
 constexpr unsigned aliases_max = 16;  // in one answer
 constexpr std::size_t tcp_bytes_max = 65535;
+constexpr nanoseconds error_pause =
+    std::chrono::milliseconds(1);  // a lasting error is no busy loop
 
 /// The bytes of an address as a record holds them: 4 or 16.
 std::string address_bytes(const address& a) {
@@ -179,10 +181,13 @@ struct dns_server::core {
       if (!got && (got.error() == std::errc::operation_canceled ||
                    got.error() == std::errc::bad_file_descriptor))
         co_return;
-      if (!got) continue;  // a client that has gone: the system tells it here
+      if (!got) {  // a client that has gone: the system tells it here
+        co_await sleep_for(error_pause);
+        continue;
+      }
       prepared out = take(std::string_view(room).substr(0, got->size), got->from, false);
       if (out.messages.empty()) continue;
-      if (s.live() > options.waiting_max) {
+      if (s.live() >= options.waiting_max) {
         ++dropped;
         continue;
       }
@@ -221,7 +226,10 @@ struct dns_server::core {
       if (!on && (on.error() == std::errc::operation_canceled ||
                   on.error() == std::errc::bad_file_descriptor))
         co_return;
-      if (!on) continue;
+      if (!on) {
+        co_await sleep_for(error_pause);
+        continue;
+      }
       if (s.live() >= options.connections_max) {
         ++dropped;
         on->reset_on_close();

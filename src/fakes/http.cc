@@ -20,6 +20,8 @@
 namespace heddle::fakes {
 namespace {
 
+constexpr nanoseconds accept_pause = std::chrono::milliseconds(1);  // behind a failed accept
+
 struct http_rule {
   std::string method, path;
   http_answer answer;
@@ -81,6 +83,12 @@ std::string answer_bytes(const http_answer& a, const http_request& to, bool last
   return out + std::string(http::last_chunk);
 }
 
+std::uint64_t size_of(const http_request& r) {
+  std::uint64_t size = sizeof r + r.target.size() + r.body.size();
+  for (const http_field& f : r.fields) size += sizeof f + f.name.size() + f.value.size();
+  return size;
+}
+
 http_answer plain_answer(int status, std::string text) {
   http_answer a;
   a.status = status;
@@ -117,8 +125,13 @@ struct scripted_http::core {
 
   void note(http_request r) {
     ++asked;
+    kept_bytes += size_of(r);
     requests.push_back(std::move(r));
-    if (requests.size() > options.requests_kept_max) requests.pop_front();
+    while (requests.size() > options.requests_kept_max ||
+           (kept_bytes > options.kept_bytes_max && requests.size() > 1)) {
+      kept_bytes -= size_of(requests.front());
+      requests.pop_front();
+    }
   }
 
   /// A connection's bytes that came and were not used.
@@ -268,7 +281,10 @@ struct scripted_http::core {
       if (!on && (on.error() == std::errc::operation_canceled ||
                   on.error() == std::errc::bad_file_descriptor))
         co_return;
-      if (!on) continue;
+      if (!on) {
+        co_await sleep_for(accept_pause);
+        continue;
+      }
       ++accepted;
       const bool full = open >= options.connections_max;
       if (full || refusals != 0) {
@@ -292,7 +308,7 @@ struct scripted_http::core {
   scripted_http_options options;
   std::deque<http_rule> rules;
   std::deque<http_request> requests;
-  std::uint64_t asked = 0, accepted = 0;
+  std::uint64_t asked = 0, accepted = 0, kept_bytes = 0;
   std::uint32_t open = 0, refusals = 0;
   http_end refuse_how = http_end::reset;
 };

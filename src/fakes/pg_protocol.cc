@@ -230,11 +230,26 @@ task<> pg_session::execute(std::string_view body) {
     auto own = portals_.extract(at);
     portal& p = own.mapped();
     p.result = co_await run_statement(*p.statement, p.values);
+    check_rows_held(p);
     co_await give_rows(p, p.columns.empty() ? 0 : most);
-    if (block_ != block::idle || transaction_ != nullptr) portals_.insert(std::move(own));
+    using kind = sql_statement::kind;
+    if (p.statement->is != kind::commit && p.statement->is != kind::rollback)
+      portals_.insert(std::move(own));
     co_return;
   }
   co_await give_rows(at->second, most);
+}
+
+/// Portals keep the rows that were not fetched, so all of a session have a limit in common.
+void pg_session::check_rows_held(const portal& p) const {
+  std::size_t held = p.result->rows.size();
+  for (const auto& [name, other] : portals_)
+    if (other.result) held += other.result->rows.size();
+  const std::uint32_t most = home_.options.transaction_rows_max;
+  if (held > most)
+    throw pg_error(sqlstate::too_complex,
+                   "too many rows in portals: postgres_options::transaction_rows_max allows " +
+                       std::to_string(most));
 }
 
 void pg_session::close(std::string_view body) {

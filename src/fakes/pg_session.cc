@@ -46,12 +46,13 @@ pg_session::pg_session(postgres_server::core& home, stream on, std::uint32_t num
 
 pg_session::~pg_session() { home_.sessions.remove(this); }
 
-void pg_session::cancel_statement() {
+void pg_session::cancel_statement() noexcept {
   if (waiting_) waiting_->cancel();
 }
 
 void pg_session::drop() noexcept {
   dropped_ = true;
+  cancel_statement();
   on_.reset_on_close();
   on_.close();
 }

@@ -36,7 +36,7 @@ class pg_session {
   task<> run(bool full);
 
   /// Ends the wait of the statement that runs (CancelRequest).
-  void cancel_statement();
+  void cancel_statement() noexcept;
   /// Resets the connection.
   void drop() noexcept;
   [[nodiscard]] bool dropped() const noexcept { return dropped_; }
@@ -83,6 +83,7 @@ class pg_session {
   void close(std::string_view body);
   task<> sync();
   task<> give_rows(portal& p, std::uint32_t most);
+  void check_rows_held(const portal& p) const;
   void report(const pg_error& e);
   void ready();
 

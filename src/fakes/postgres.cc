@@ -9,6 +9,7 @@
 #include "fakes/pg_session.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
 
 namespace heddle::fakes {
 
@@ -47,7 +48,9 @@ void postgres_server::core::cancel(std::uint32_t number, std::uint32_t secret) {
 }
 
 task<> postgres_server::core::prepare() {
-  if (!options.folder.empty() && !log.is_open()) co_await log.open(store);
+  if (options.folder.empty()) co_return;
+  const mutex::hold held = co_await commits.lock();  // several listeners may begin at once
+  if (!log.is_open()) co_await log.open(store);
 }
 
 task<> postgres_server::core::session(stream on, bool full) {
@@ -65,7 +68,10 @@ task<> postgres_server::core::accept_all(scope& s, const listener& door) {
     if (!on && (on.error() == std::errc::operation_canceled ||
                 on.error() == std::errc::bad_file_descriptor))
       co_return;
-    if (!on) continue;
+    if (!on) {
+      co_await sleep_for(std::chrono::milliseconds(1));  // a lasting error is no busy loop
+      continue;
+    }
     ++counters.connections;
     // Some more than the limit get in to be told so, or to send a CancelRequest.
     const bool full = sessions.size() >= options.connections_max;

@@ -149,6 +149,31 @@ DRIVER_TEST(fakes_http,
   }));
 }
 
+DRIVER_TEST(fakes_http, "beyond its limits the oldest requests go, and connections are reset") {
+  runtime rt(make());
+  rt.run([&]() -> task<> {
+    scripted_http server({.connections_max = 1, .requests_kept_max = 3, .kept_bytes_max = 2000});
+    const tcp_listener door = tcp_listener::listen(address::loopback(0));
+    const address at = door.local();
+    const auto body = [&]() -> task<> {
+      const std::string many = get("/1") + get("/2") + get("/3") + get("/4", closing);
+      co_await converse(at, many);
+      EXPECT_EQ(server.requests().size(), 3U);
+      EXPECT_EQ(server.requests().front().target, "/2");
+      while (server.connections_open() != 0) co_await sleep_for(1ms);
+      const tcp_stream kept = co_await tcp_connect(at);
+      const std::string large = get(("/" + std::string(3000, 'x')).c_str());
+      co_await kept.write(std::string_view(large));
+      char first[1];
+      co_await kept.read(first);
+      EXPECT_EQ(server.requests().size(), 1U);
+      EXPECT_EQ(server.asked(), 5U);
+      EXPECT_EQ(co_await converse(at, many), "(reset)");
+    };
+    co_await beside(server.serve(door), body);
+  });
+}
+
 HEDDLE_TEST(fakes_http, "in a cluster a late answer takes virtual time") {
   std::string got;
   nanoseconds took{0};

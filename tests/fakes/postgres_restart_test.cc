@@ -121,6 +121,67 @@ HEDDLE_TEST(fakes_restart, "a full log refuses commits and keeps those before") 
   }));
 }
 
+HEDDLE_TEST(fakes_restart, "a disk that fails leaves the outcome open, and later commits whole") {
+  auto* const world = new sim_driver();
+  postgres_options options;
+  options.folder = "/data";
+  runtime rt{std::unique_ptr<driver>(world)};
+  rt.run([&]() -> task<> {
+    const auto first = [world](postgres_server& server, address at) -> task<> {
+      pg_client c;
+      co_await c.connect(at);
+      co_await c.query("CREATE TABLE t (key text primary key, value text)");
+      for (const op_code what : {op_code::write, op_code::sync}) {
+        world->fail_next(what, -EIO);
+        EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('a', '" + std::string(99, 'x') + "')"),
+                  "E(58030) Z(I)");
+        EXPECT_TRUE(server.rows("t").empty());
+      }
+      // A shorter record takes the place of the failed one.
+      EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('b', '1')"), "C(INSERT 0 1) Z(I)");
+    };
+    co_await with_database(options, first);
+    world->crash_disk();
+    const auto second = [](postgres_server& server, address at) -> task<> {
+      pg_client c;
+      co_await c.connect(at);
+      EXPECT_EQ(server.rows("t"), (std::map<std::string, std::string>{{"b", "1"}}));
+    };
+    co_await with_database(options, second);
+  });
+}
+
+HEDDLE_TEST(fakes_restart, "two listeners of one database read its log once") {
+  runtime rt(std::make_unique<sim_driver>());
+  rt.run([&]() -> task<> {
+    postgres_options options;
+    options.folder = "/data";
+    postgres_server server(options);
+    const tcp_listener a = tcp_listener::listen(address::loopback(0));
+    const tcp_listener b = tcp_listener::listen(address::loopback(0));
+    const auto body = [&]() -> task<> {
+      pg_client one, other;
+      co_await one.connect(a.local());
+      co_await one.query("CREATE TABLE t (key text primary key, value text)");
+      co_await other.connect(b.local());
+      EXPECT_EQ(co_await other.query("INSERT INTO t VALUES ('b', '1')"), "C(INSERT 0 1) Z(I)");
+    };
+    const auto both = [&](scope& s) -> task<> {
+      s.spawn(server.serve(a));
+      s.spawn(server.serve(b));
+      co_await body();
+      s.cancel();
+    };
+    static_cast<void>(co_await as_expected(with_scope(both)));
+    const auto again = [](postgres_server& restarted, address at) -> task<> {
+      pg_client c;
+      co_await c.connect(at);
+      EXPECT_EQ(restarted.rows("t").size(), 1U);
+    };
+    co_await with_database(options, again);
+  });
+}
+
 DRIVER_TEST(fakes_restart, "commits are there after a restart on each driver") {
   namespace fs = std::filesystem;
   std::string folder = "/tmp/heddle-fakes-XXXXXX";

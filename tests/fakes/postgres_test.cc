@@ -191,6 +191,8 @@ HEDDLE_TEST(fakes_postgres, "the extended protocol binds, describes, suspends, a
     EXPECT_EQ(co_await c.send(), "E(42601) Z(I)");
     c.parse("", "SHOW timezone").bind("", "", {}).describe('P', "").execute("").put('S', {});
     EXPECT_EQ(co_await c.send(), "1 2 T(timezone) D(UTC) C(SHOW) Z(I)");
+    c.bind("", "", {}).execute("", 1).execute("", 1).put('S', {});
+    EXPECT_EQ(co_await c.send(), "2 D(UTC) s C(SHOW) Z(I)");
     EXPECT_EQ(co_await c.query("SELECT 1"), "T(?column?) D(1) C(SELECT 1) Z(I)");
   });
 }

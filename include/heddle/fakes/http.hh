@@ -70,10 +70,11 @@ struct http_request {
 
 /// Every limit. Bodies are bounded by limits.body_bytes_max.
 struct scripted_http_options {
-  http::limits limits = {};                      ///< bounds of requests; beyond: 413, 414 or 431
-  std::uint32_t connections_max = 1024;          ///< more are reset at once
-  std::uint32_t rules_max = 4096;                ///< on() throws no_buffer_space beyond
-  std::uint32_t requests_kept_max = 10000;       ///< the oldest go first
+  http::limits limits = {};                 ///< bounds of requests; beyond: 413, 414 or 431
+  std::uint32_t connections_max = 1024;     ///< more are reset at once
+  std::uint32_t rules_max = 4096;           ///< on() throws no_buffer_space beyond
+  std::uint32_t requests_kept_max = 10000;  ///< the oldest go first
+  std::uint64_t kept_bytes_max = std::uint64_t{64} << 20;  ///< as requests_kept_max; the last stays
   nanoseconds idle = std::chrono::minutes(2);    ///< a connection that neither asks nor reads
   nanoseconds linger = std::chrono::seconds(1);  ///< the wait for the client's end behind a close
 };
