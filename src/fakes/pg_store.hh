@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "fakes/pg_message.hh"
-#include "heddle/fakes/postgres.hh"
+#include "heddle/fakes/postgres_options.hh"
 
 namespace heddle::fakes::detail {
 
