@@ -26,7 +26,7 @@ Number outcome(Number result) noexcept {
   return result < 0 ? -errno : result;
 }
 
-entry_type type_of(unsigned char kind) noexcept {
+entry_type entry_type_of(unsigned char kind) noexcept {
   switch (kind) {
     case DT_REG:
       return entry_type::file;
@@ -49,7 +49,7 @@ int read_entries(DIR* from, entry_receiver& each) noexcept {
       const dirent* const entry = ::readdir(from);
       if (entry == nullptr) return -errno;
       if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-      each.receive(entry->d_name, type_of(entry->d_type));
+      each.receive(entry->d_name, entry_type_of(entry->d_type));
     }
   } catch (const std::bad_alloc&) {
     return -ENOMEM;

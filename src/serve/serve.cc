@@ -266,7 +266,7 @@ class service {
   std::optional<https_redirect> redirect_;
 };
 
-/// What a simulated world has not.
+/// Refuses settings for things that a simulated world does not have.
 void check_world(const serve_options& o) {
   if (!runtime::here().io().simulated()) return;
   const char* const missing = !o.handover.empty() ? "handover: sockets cannot be passed"

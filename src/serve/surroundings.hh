@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a service knows of the place where it runs, beside its runtime: the environment, where
-// messages for people go, and sockets that were open before. main() makes it of the process, a node
-// of a simulation of its own values.
+// The place where a service runs, as the service knows it beside its runtime: environment
+// variables, the streams for messages, and sockets that were open before. main() makes it of the
+// process, a node of a simulation of its own values.
 #pragma once
 
 #include <ctime>
@@ -54,8 +54,8 @@ class surroundings {
   std::vector<std::pair<std::time_t, std::string>> recent_;
 };
 
-/// Those of this process. Takes the variables of the service manager out of the environment, so
-/// that child processes do not use them.
+/// The surroundings of this process. Takes the variables of the service manager out of the
+/// environment, so that child processes do not use them.
 [[nodiscard]] std::shared_ptr<surroundings> process_surroundings();
 
 }  // namespace heddle::serve

@@ -98,7 +98,7 @@ class disk {
 
 /// The inode of an open file or directory; null when it is neither.
 [[nodiscard]] inode_ptr inode_of(const object& o);
-/// The same file, open in the same way, for another descriptor; null if the object is no file.
+/// An open file like this one, for another descriptor; null if the object is no file.
 [[nodiscard]] std::shared_ptr<object> open_again(process& by, const object& o);
 /// Syncs an open file or directory; -EINVAL for any other object.
 [[nodiscard]] int sync_object(object& o);

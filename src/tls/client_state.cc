@@ -9,8 +9,8 @@
 #include "heddle/base/error.hh"
 #include "heddle/tls/context.hh"
 #include "tls/pem_blocks.hh"
-#include "tls/randomness.hh"
 #include "tls/pem_files.hh"
+#include "tls/randomness.hh"
 #include "tls/trouble.hh"
 
 namespace heddle::tls::detail {

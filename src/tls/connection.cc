@@ -11,6 +11,7 @@
 #include "heddle/core/expected.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/tls/challenge.hh"
+#include "tls/randomness.hh"
 #include "tls/ssl_engine.hh"
 
 namespace heddle::tls::detail {

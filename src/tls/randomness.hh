@@ -5,8 +5,8 @@
 
 namespace heddle::tls::detail {
 
-/// In a simulated world, has OpenSSL draw its random numbers from the driver from now on, on threads
-/// whose driver is simulated. All others keep those of OpenSSL. Thread: any.
+/// In a simulated world, has OpenSSL draw random numbers from the driver from now on, on threads
+/// whose driver is simulated. Other threads keep those of OpenSSL. Thread: any.
 void use_random_numbers_of_world() noexcept;
 
 }  // namespace heddle::tls::detail
