@@ -11,6 +11,11 @@
 
 #include "heddle/sched/driver.hh"
 
+// OpenSSL 3 still asks a method first, and calls it deprecated in favor of providers, which cannot
+// be chosen for a thread.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+
 namespace heddle::tls::detail {
 namespace {
 
@@ -43,3 +48,5 @@ void use_random_numbers_of_world() noexcept {
 }
 
 }  // namespace heddle::tls::detail
+
+#pragma GCC diagnostic pop
