@@ -77,7 +77,7 @@ set(test_links_rpc heddle_rpc)
 set(test_links_cli heddle_rooms)
 set(test_links_examples heddle_rooms)
 set(test_links_soak heddle_web heddle_net)
-set(test_links_cluster heddle_services)
+set(test_links_cluster heddle_services heddle_fakes)
 set(test_links_roles heddle_proxy heddle_client heddle_web heddle_net)
 foreach(room IN LISTS test_rooms)
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"

@@ -68,6 +68,7 @@ task<std::int64_t> read_directly(int file, byte_span into) {
       static_cast<void>(set_direct(file, false));
       continue;
     }
+    if (got == -EINTR) continue;
     if (got < 0) co_return got;
     const std::size_t part = std::min(static_cast<std::size_t>(got), into.size() - have);
     std::memcpy(into.data() + have, block.get(), part);

@@ -57,6 +57,7 @@ task<piece> static_files::read_whole(const opened& file) {
   while (have < into.size()) {
     const std::int64_t got =
         co_await read_at(file.file.number(), into.data() + have, into.size() - have, have);
+    if (got == -EINTR) continue;
     if (got <= 0) co_return piece();
     have += static_cast<std::size_t>(got);
   }
@@ -98,6 +99,7 @@ task<static_files::opened> static_files::open(std::string path) {
   std::int64_t fd = -EAGAIN;
   for (int i = 0; fd == -EAGAIN && i != heddle::open_tries; ++i) {
     fd = co_await open_beneath(root_.number(), relative.c_str(), how);
+    if (fd == -EINTR) fd = -EAGAIN;
     if (fd == -ELOOP && (how.resolve & RESOLVE_NO_SYMLINKS) != 0) {
       how.resolve &= ~std::uint64_t{RESOLVE_NO_SYMLINKS};
       fd = -EAGAIN;
@@ -232,8 +234,9 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
     std::string text;
     for (const byte_range& r : ranges) {
       text.resize(static_cast<std::size_t>(r.length()));
-      const std::int64_t got =
-          co_await read_at(file.file.number(), text.data(), text.size(), r.first);
+      std::int64_t got = -EINTR;
+      while (got == -EINTR)
+        got = co_await read_at(file.file.number(), text.data(), text.size(), r.first);
       if (got != static_cast<std::int64_t>(text.size()))
         co_return refuse(asked, status_for(file_changes));
       parts.add(r, text);

@@ -19,6 +19,23 @@ void end_if_canceled() {
   if (worker::running().current_context().canceled()) heddle::detail::check_outcome(-ECANCELED);
 }
 
+/// A look that has not ended well: afterwards nobody trusts the cached content.
+class doubt {
+ public:
+  doubt(content_cache& cache, std::string path) : cache_(cache), path_(std::move(path)) {}
+  doubt(const doubt&) = delete;
+  ~doubt() {
+    if (settled_) return;
+    if (content* const old = cache_.find(path_)) old->seen_at = {};
+  }
+  void settle() noexcept { settled_ = true; }
+
+ private:
+  content_cache& cache_;
+  std::string path_;
+  bool settled_ = false;
+};
+
 }  // namespace
 
 /// One look and the requests that wait for its end. It lives in the frame of the request that
@@ -101,8 +118,10 @@ bool static_files::same_forms(const content& known, const content& fresh) const 
 }
 
 task<static_files::found> static_files::load(std::string path) {
-  // Requests that come meanwhile get the cached content: one look a second is enough.
+  // Requests that come meanwhile get the cached content: one look a second is enough. A look that
+  // fails says nothing about it, so the next request looks again.
   if (content* known = cache_.find(path)) known->seen_at = worker::running().now;
+  doubt about_old(cache_, path);
   found f;
   f.file = co_await open(path);
   if (f.file.error == 0 && !f.file.is_directory && path.ends_with('/')) f.file.error = -ENOENT;
@@ -149,6 +168,7 @@ task<static_files::found> static_files::load(std::string path) {
   const bool whole = now != nullptr && now->plain.body.size() == size;
   if (now != nullptr && (whole || !keeps) && same_forms(*now, fresh)) {
     now->seen_at = worker::running().now;
+    about_old.settle();
     co_return f;
   }
   if (keeps && fresh.plain.body.size() != size) {
@@ -164,6 +184,7 @@ task<static_files::found> static_files::load(std::string path) {
   for (std::size_t i = 0; i < content_coding_count; ++i)
     if (const auto coding = static_cast<content_coding>(i); fresh.codings.has(coding))
       assemble(fresh, coding);
+  about_old.settle();
   cache_.insert(std::move(fresh));
   co_return f;
 }

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: MIT
+// Random runs of a whole site: visitors, heddle proxy before two of heddle serve, a name server and
+// a database, while links are cut, processes pause and die, clocks differ, and operations fail.
+// Bodies are derived from their names, an upload that was acknowledged stays, a committed row
+// stays, everything answers again once all is healed, and one seed is one run.
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "cluster/services.hh"
+#include "fakes/pg_client.hh"
+#include "heddle/core/deadline.hh"
+#include "heddle/core/scope.hh"
+#include "heddle/fakes/dns.hh"
+#include "heddle/io/udp.hh"
+#include "heddle/sim/runs.hh"
+#include "support/draws.hh"
+#include "support/seeds.hh"
+#include "support/test.hh"
+
+namespace heddle::test {
+namespace {
+
+constexpr nanoseconds trouble_ends = 20s;
+constexpr std::uint64_t pages_count = 6;
+constexpr nanoseconds cache_trust = 1500ms;  // a change of a file shows within a second
+constexpr const char* site_name = "site.example";
+
+/// What the runs did, and how much of it.
+struct site_totals {
+  std::uint64_t pages = 0, uploads = 0, rows = 0, told = 0, kills = 0, faults = 0, restarts = 0;
+};
+
+/// The body that belongs to a name: its length and bytes follow from it.
+std::string body_for(std::string_view name, std::size_t length) {
+  std::string body;
+  body.reserve(length + name.size());
+  while (body.size() < length) (body += name) += static_cast<char>('!' + body.size() % 89);
+  body.resize(length);
+  return body;
+}
+
+task<> answer_names(fakes::dns_server& names) {
+  const udp_socket udp = udp_socket::bind(address::any_v4(53));
+  const tcp_listener tcp = tcp_listener::listen(address::any_v4(53));
+  co_await names.serve(udp, tcp);
+}
+
+task<> answer_statements(postgres_server& rows) {
+  const tcp_listener door = tcp_listener::listen(address::any_v4(5432));
+  co_await rows.serve(door);
+}
+
+/// Serves again when a fault of a socket or the disk has ended it.
+template <class Server>
+task<int> serve_always(Server& server, task<> (*serve)(Server&)) {
+  for (;;) {
+    const auto ended = co_await as_expected(serve(server));
+    if (!ended && ended.error() == std::errc::operation_canceled) throw failure(ended.error());
+    co_await sleep_for(100ms);
+  }
+}
+
+task<int> name_server(std::string site_address) {
+  fakes::dns_server names({.ttl = 2s});
+  names.add_address(site_name, address::parse(site_address, 0).value());
+  co_return co_await serve_always(names, &answer_names);
+}
+
+task<int> database() {
+  postgres_server rows({.folder = "/data"});
+  co_return co_await serve_always(rows, &answer_statements);
+}
+
+/// The state of a name that one visitor writes: what it may hold.
+struct upload_state {
+  std::string acknowledged;        // the last body that the server has confirmed
+  std::set<std::string> possible;  // bodies whose outcome is not known
+};
+
+class random_site {
+ public:
+  random_site(const sim::cluster_options& drawn, site_totals& totals)
+      : draw_(drawn.world.seed), totals_(totals), all_(with_faults(drawn)) {
+    const std::vector<std::string> words{
+        "/www",  "--public",         "-p",         "80",          "--upload",
+        "/in/*", "--upload-replace", "--log-file", "/var/log/web"};
+    for (const char* name : {"web1", "web2"}) {
+      webs_.push_back(&add(service_node({.name = name, .words = words}, said_)));
+      for (std::uint64_t i = 0; i != pages_count; ++i)
+        webs_.back()->write_file("/www/" + page_name(i), body_for(page_name(i), page_bytes(i)));
+      webs_.back()->write_file("/www/in/here", "");
+      webs_.back()->write_file("/var/log/web", "");
+    }
+    sim::node& proxy = add(service_node(
+        {.name = "proxy",
+         .words = {":80", "http://web1", "http://web2", "--fail", "3", "--fail-pause", "1s"},
+         .is_proxy = true},
+        said_));
+    sim::node& names =
+        add({.name = "names",
+             .program = [at = proxy.address()](sim::node&) { return name_server(at); },
+             .service = true});
+    rows_ =
+        &add({.name = "rows", .program = [](sim::node&) { return database(); }, .service = true});
+    rows_->write_file("/data/here", "");
+    sim::node& user = all_.add(user_node([this](sim::node&) { return visit(); }));
+    user.write_file("/etc/resolv.conf",
+                    "nameserver " + names.address() + "\noptions timeout:1 attempts:2\n");
+    supervise();
+  }
+
+  /// Gives what is wrong, or "".
+  std::string run() {
+    const sim::outcome end = all_.run(20min);
+    const sim::run_file record = all_.record();
+    for (const sim::trouble& t : record.troubles)
+      totals_.kills += t.kind == sim::trouble_kind::kill ? 1 : 0;
+    totals_.faults += record.faults.size();
+    if (!end) wrong("ends: " + std::to_string(static_cast<int>(end.how)) + '\n' + end.why);
+    return wrong_.empty() ? "" : wrong_ + '\n' + said_;
+  }
+  [[nodiscard]] std::uint64_t hash() const { return all_.trace_hash(); }
+
+ private:
+  static sim::cluster_options with_faults(sim::cluster_options options) {
+    draws draw(options.world.seed, 1);
+    options.world.link = {.latency = draw.span(20ms), .jitter = draw.span(20ms)};
+    if (draw.one_of(2))
+      options.world.faults = {.short_transfer = 0.1,
+                              .interrupted = 0.02,
+                              .reset = 0.002,
+                              .no_memory = 0.001,
+                              .no_descriptors = 0.001,
+                              .io_error = 0.001,
+                              .delayed = 0.01};
+    return options;
+  }
+
+  sim::node& add(sim::node_options options) {
+    options.clock_offset = draw_.span(1h);
+    options.clock_rate = 1 + static_cast<double>(draw_.below(2000)) * 1e-6;
+    options.runtime.report = [this](const diagnostic& d) {
+      // A handler may fail with a fault of the disk: the client gets 500.
+      if (!std::string_view(to_string(d)).contains("failed-handler"))
+        wrong("reported: " + to_string(d));
+    };
+    return all_.add(std::move(options));
+  }
+  /// Starts a service again that has ended by itself, as a service manager does.
+  void supervise() {
+    for (nanoseconds at = 1s; at < 5min; at += 1s)
+      all_.at(at, [this] {
+        for (const auto& n : all_.nodes())
+          if (!n->running() && n->result() && n->name() != "user") {
+            ++totals_.restarts;
+            all_.restart(*n);
+          }
+      });
+  }
+
+  void wrong(const std::string& what) {
+    if (wrong_.empty()) wrong_ = what;
+  }
+
+  static std::string page_name(std::uint64_t i) { return "page" + std::to_string(i) + ".txt"; }
+  static std::size_t page_bytes(std::uint64_t i) { return std::size_t{1} << (3 * i + 2); }
+
+  // What visitors do. Each gives whether it went well.
+  task<bool> read_page(http::client& web) {
+    const std::uint64_t i = runtime::here().io().random() % pages_count;
+    const std::string name = page_name(i);
+    const auto got = co_await as_expected(web.get("http://" + std::string(site_name) + "/" + name));
+    if (!got || got->status() != 200) co_return told();
+    if (got->body != body_for(name, page_bytes(i))) wrong("changed: a page has another body");
+    ++totals_.pages;
+    co_return true;
+  }
+  task<bool> write_file(http::client& web, std::uint64_t visitor) {
+    const std::uint64_t drawn = runtime::here().io().random();
+    const sim::node& to = *webs_[drawn % 2];
+    const std::string name = to.name() + "-" + std::to_string(visitor);
+    upload_state& state = uploads_[name];
+    const std::string body = body_for(name + std::to_string(drawn), drawn % 20'000 + 1);
+    const std::string url = "http://" + to.address() + "/in/" + name;
+    state.possible.insert(body);
+    const auto got = co_await put(web, url, body);
+    if (!got || got->status() / 100 != 2) co_return told();
+    state.acknowledged = body;
+    state.possible.erase(body);
+    ++totals_.uploads;
+    co_await sleep_for(cache_trust);
+    co_return co_await read_back(web, url, state);
+  }
+  task<bool> read_back(http::client& web, std::string url, const upload_state& state) {
+    const auto got = co_await as_expected(web.get(url));
+    if (!got || (got->status() != 200 && got->status() != 404)) co_return told();
+    const std::string body = got->status() == 404 ? "" : got->body;
+    if (body == state.acknowledged || state.possible.contains(body)) co_return true;
+    all_.note("wrong body");
+    wrong((body.empty() ? "lost: an upload that was acknowledged"
+                        : "mixed: a file is neither the old nor the new one") +
+          ("\n" + url + ": " + std::to_string(body.size()) + " bytes, acknowledged were " +
+           std::to_string(state.acknowledged.size())));
+    co_return false;
+  }
+  task<bool> add_row(std::uint64_t number) {
+    pg_client c;
+    const address at = address::parse(rows_->address(), 5432).value();
+    const auto opened = co_await as_expected(c.connect(at));
+    if (!opened || !opened->ends_with("Z(I)")) co_return told();
+    const std::string made =
+        co_await c.query("CREATE TABLE IF NOT EXISTS t (key text primary key, value text)");
+    if (!made.ends_with("Z(I)")) co_return told();
+    const std::string key = "k" + std::to_string(number);
+    const std::string added = co_await c.query("INSERT INTO t VALUES ('" + key + "', '1')");
+    if (!added.starts_with("C(INSERT")) co_return told();
+    keys_.push_back(key);
+    ++totals_.rows;
+    co_return true;
+  }
+  task<bool> check_rows() {
+    pg_client c;
+    const address at = address::parse(rows_->address(), 5432).value();
+    const auto opened = co_await as_expected(c.connect(at));
+    if (!opened || !opened->ends_with("Z(I)")) co_return told();
+    for (const std::string& key : keys_) {
+      const std::string got = co_await c.query("SELECT value FROM t WHERE key = '" + key + "'");
+      if (!got.ends_with("Z(I)") || got.contains("E(")) co_return told();
+      if (!got.contains("D(1)")) wrong("lost: a committed row");
+    }
+    co_return true;
+  }
+  bool told() {
+    ++totals_.told;
+    return false;
+  }
+
+  task<> visitor(std::uint64_t number) {
+    http::client web;
+    for (std::uint64_t i = 0; clock::now() < visits_end_; ++i) {
+      const std::uint64_t what = runtime::here().io().random() % 4;
+      task<bool> step = what == 0   ? write_file(web, number)
+                        : what == 1 ? add_row(number * 1000 + i)
+                                    : read_page(web);
+      static_cast<void>(co_await as_expected(with_timeout(std::move(step), 10s)));
+      const nanoseconds pause(runtime::here().io().random() % 2'000'000'000);
+      co_await sleep_for(pause);
+    }
+  }
+
+  /// Repeats a step until it goes well, for 60 s.
+  template <class Step>
+  task<> until_well(const char* what, Step step) {
+    for (int tries = 0; tries != 60; ++tries) {
+      const auto well = co_await as_expected(with_timeout(step(), 10s));
+      if (well && *well) co_return;
+      co_await sleep_for(1s);
+    }
+    wrong(std::string("silent: after healing, ") + what);
+  }
+
+  task<int> visit() {
+    visits_end_ = clock::now() + trouble_ends;
+    {
+      scope visitors;
+      const std::uint64_t count = all_.size("visitors", 3);
+      for (std::uint64_t i = 0; i != count; ++i) visitors.spawn(visitor(i));
+      co_await visitors.join();
+    }
+    co_await sleep_for(5s);
+    http::client web;
+    co_await until_well("pages", [&] { return read_page(web); });
+    co_await until_well("rows", [&] { return check_rows(); });
+    for (const auto& [name, state] : uploads_) {
+      const sim::node& at = *all_.find(name.substr(0, 4));
+      const std::string url = "http://" + at.address() + "/in/" + name;
+      co_await until_well("uploads", [&] { return read_back(web, url, state); });
+    }
+    co_return 0;
+  }
+
+  draws draw_;
+  site_totals& totals_;
+  std::string wrong_, said_;
+  std::map<std::string, upload_state> uploads_;
+  std::vector<std::string> keys_;
+  std::vector<sim::node*> webs_;
+  sim::node* rows_ = nullptr;
+  time_point visits_end_{};
+  sim::cluster all_;
+};
+
+HEDDLE_TEST(site_seeds, "a whole site loses and changes nothing, and answers again after trouble") {
+  site_totals sum;
+  std::vector<std::unique_ptr<char[]>> other_layout;
+  const sim::runs_outcome all =
+      sim::for_runs({.name = "site",
+                     .seeds = {.count = 100 / seeds_slower},
+                     .cluster = {.trouble = {.count_max = 12, .until = trouble_ends}}},
+                    [&](const sim::cluster_options& drawn) -> std::string {
+                      random_site once(drawn, sum);
+                      const std::string wrong = once.run();
+                      if (!wrong.empty() || drawn.world.seed % 20 != 0) return wrong;
+                      other_layout.push_back(std::make_unique<char[]>(1 + drawn.world.seed % 5000));
+                      random_site again(drawn, sum);
+                      static_cast<void>(again.run());
+                      return again.hash() == once.hash() ? "" : "differs: two runs of one seed";
+                    });
+  EXPECT_TRUE(all) << all.failed;
+  std::fprintf(
+      stderr, "pages %llu uploads %llu rows %llu told %llu kills %llu faults %llu restarts %llu\n",
+      (unsigned long long)sum.pages, (unsigned long long)sum.uploads, (unsigned long long)sum.rows,
+      (unsigned long long)sum.told, (unsigned long long)sum.kills, (unsigned long long)sum.faults,
+      (unsigned long long)sum.restarts);
+}
+
+}  // namespace
+}  // namespace heddle::test
