@@ -71,9 +71,9 @@ task<result<bool>> passage::arrive_watching(nanoseconds patience) {
   if (uploading() || core_.options.cancel_when_client_ends) beside.spawn(watch_client(*this));
   waiting_ = &stop;
   auto in = co_await as_expected(with_cancel(stop, with_timeout(exchange_->arrive(), patience)));
-  waiting_ = nullptr;
   beside.cancel();
-  co_await beside.settled();
+  co_await beside.settled();  // watch_client() may have its result already, and end the wait
+  waiting_ = nullptr;
   if (!in && in.error() == std::errc::operation_canceled && stop.canceled())
     in = std::unexpected(std::make_error_code(std::errc::timed_out));
   co_return in;
