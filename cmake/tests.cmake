@@ -52,6 +52,9 @@ set(test_rooms base probe core sched io sim fiber hook sync abi
      tls names tcp net xdr rpc http fakes web client acme proxy bus nats optimizer cli examples soak
      roles cluster)
 list(REMOVE_ITEM test_rooms ${HEDDLE_ROOMS_LEFT_OUT})
+if(NOT TARGET heddle_services)
+  list(REMOVE_ITEM test_rooms cluster)
+endif()
 # What a room's tests link beside the core, so that a change of one room does not link them all.
 set(test_links_abi ${test_links_draft} heddle_draft)
 set(test_links_fiber heddle_fiber)

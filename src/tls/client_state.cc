@@ -31,9 +31,9 @@ client_state::client_state(client_options o) : options_(std::move(o)) {
     if (options_.verify && SSL_CTX_set_default_verify_paths(ctx) != 1)
       throw_errors("cannot read the system's roots", "install ca-certificates");
   } else {
-    check_authorities(options_.authorities);
-    if (SSL_CTX_load_verify_file(ctx, options_.authorities.c_str()) != 1)
-      throw_errors("cannot use the authorities in '" + options_.authorities + "'", "");
+    for (const x509_handle& each : authorities_in(options_.authorities))
+      if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), each.get()) != 1)
+        throw_errors("cannot use the authorities in '" + options_.authorities + "'", "");
   }
   SSL_CTX_set_verify(ctx, options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
   if (!options_.certificate.chain.empty())

@@ -149,12 +149,14 @@ std::string read_whole(const std::string& path, const char* what) {
   return heddle::detail::read_file_now(path, verb.c_str());
 }
 
-void check_authorities(const std::string& path) {
-  if (certificates_of(read_whole(path, "authorities in"), path).empty())
+std::vector<x509_handle> authorities_in(const std::string& path) {
+  std::vector<x509_handle> all = certificates_of(read_whole(path, "authorities in"), path);
+  if (all.empty())
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "'" + path +
                       "' holds no certificate of an authority; it wants text with "
                       "-----BEGIN CERTIFICATE-----");
+  return all;
 }
 
 }  // namespace heddle::tls::detail

@@ -32,7 +32,8 @@ struct pem_block {
 /// The bytes of a file. Fails: failure: "cannot read the WHAT 'PATH'".
 [[nodiscard]] std::string read_whole(const std::string& path, const char* what);
 
-/// Throws failure if a certificate in this file cannot be read, or if there is none.
-void check_authorities(const std::string& path);
+/// The certificates in a file of authorities. Throws failure if one cannot be read, or if there is
+/// none.
+[[nodiscard]] std::vector<x509_handle> authorities_in(const std::string& path);
 
 }  // namespace heddle::tls::detail

@@ -40,13 +40,11 @@ void check_clients(SSL_CTX* ctx, const server_options& o) {
   if (o.clients == client_certificates::ignored) return;
   if (o.client_authorities.empty())
     throw misuse("clients need certificates, and no authority signs them: set client_authorities");
-  check_authorities(o.client_authorities);
-  const char* const file = o.client_authorities.c_str();
   drop_errors();
-  STACK_OF(X509_NAME)* const names = SSL_load_client_CA_file(file);
-  if (names != nullptr) SSL_CTX_set_client_CA_list(ctx, names);
-  if (names == nullptr || SSL_CTX_load_verify_file(ctx, file) != 1)
-    throw_errors("cannot use the authorities of clients in '" + o.client_authorities + "'", "");
+  for (const x509_handle& each : authorities_in(o.client_authorities))
+    if (SSL_CTX_add_client_CA(ctx, each.get()) != 1 ||
+        X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), each.get()) != 1)
+      throw_errors("cannot use the authorities of clients in '" + o.client_authorities + "'", "");
   SSL_CTX_set_verify(ctx, verify_mode(o.clients), nullptr);
 }
 
