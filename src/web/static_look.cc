@@ -19,7 +19,7 @@ void end_if_canceled() {
   if (worker::running().current_context().canceled()) heddle::detail::check_outcome(-ECANCELED);
 }
 
-/// A look that has not ended well: afterwards nobody trusts the cached content.
+/// The cached content of a path that is looked at: unless the look ends well, no request trusts it.
 class doubt {
  public:
   doubt(content_cache& cache, std::string path) : cache_(cache), path_(std::move(path)) {}
