@@ -120,7 +120,7 @@ int system_files::path_of(int fd, std::string& out) noexcept {
   std::snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
   std::array<char, PATH_MAX> text;
   const ssize_t got = ::readlink(name, text.data(), text.size());
-  if (got < 0) return -errno;
+  if (got < 0) return errno == ENOENT ? -EBADF : -errno;
   if (static_cast<std::size_t>(got) >= text.size()) return -ENAMETOOLONG;
   try {
     out.assign(text.data(), static_cast<std::size_t>(got));

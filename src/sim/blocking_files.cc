@@ -78,7 +78,8 @@ std::int64_t blocking_files::write(int fd, const void* from, std::size_t size,
 int blocking_files::stat(int folder, const char* path, unsigned flags,
                          struct ::statx& out) noexcept {
   return make_at(op_code::stat, folder, path, [&](const inode_ptr& start) {
-    if (*path != '\0') return of_.here.files.stat(start, path, flags, out);
+    if (*path != '\0' || (flags & AT_EMPTY_PATH) == 0)
+      return of_.here.files.stat(start, path, flags, out);
     disk::describe(*start, out);
     return 0;
   });

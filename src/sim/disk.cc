@@ -78,9 +78,9 @@ bool disk::exists(std::string_view path) const { return at(path) != nullptr; }
 int disk::remove(const inode_ptr& start, const char* path, unsigned flags) {
   const place p = walk(start, path, {0, false});
   if (p.error != 0) return p.error;
-  if (p.name.empty()) return p.found == root_ ? -EBUSY : -EINVAL;
   const bool directory = p.found->what == inode::kind::directory;
   if ((flags & AT_REMOVEDIR) != 0) {
+    if (p.name.empty()) return p.found == root_ ? -EBUSY : -EINVAL;
     if (!directory) return -ENOTDIR;
     if (!p.found->names.empty()) return -ENOTEMPTY;
   } else if (directory) {
@@ -93,22 +93,25 @@ int disk::remove(const inode_ptr& start, const char* path, unsigned flags) {
 
 int disk::rename(const inode_ptr& start, const char* source, const char* target) {
   const place from = walk(start, source, {0, false});
-  if (from.error != 0) return from.error;
+  if (from.error != 0 && from.parent == nullptr) return from.error;
   const place to = walk(start, target, {0, false});
   if (to.error != 0 && to.parent == nullptr) return to.error;
   if (from.name.empty() || to.name.empty()) return -EBUSY;
+  if (from.error != 0) return from.error;
   if (from.found == to.found) return 0;
   const bool directory = from.found->what == inode::kind::directory;
   if (to.wants_directory && !directory) return -ENOTDIR;
+  // A directory must not become its own descendant.
+  for (inode_ptr up = to.parent; up != nullptr; up = up->parent.lock())
+    if (up == from.found) return -EINVAL;
+  for (inode_ptr up = from.parent; up != nullptr; up = up->parent.lock())
+    if (up == to.found) return -ENOTEMPTY;
   if (to.found != nullptr) {
     const bool over_directory = to.found->what == inode::kind::directory;
     if (directory && !over_directory) return -ENOTDIR;
     if (!directory && over_directory) return -EISDIR;
     if (over_directory && !to.found->names.empty()) return -ENOTEMPTY;
   }
-  // A directory must not become its own descendant.
-  for (inode_ptr up = to.parent; up != nullptr; up = up->parent.lock())
-    if (up == from.found) return -EINVAL;
   const inode_ptr moved = from.found;
   log_.change({{from.parent, from.name, nullptr}, {to.parent, to.name, moved}});
   moved->parent = to.parent;
@@ -120,9 +123,13 @@ int disk::rename(const inode_ptr& start, const char* source, const char* target)
 int disk::link(const inode_ptr& start, const char* source, const char* target) {
   const place from = walk(start, source, {0, false});
   if (from.error != 0) return from.error;
-  const place to = walk(start, target, {0, false});
+  // A slash at the end asks for a folder, and is looked at after the name.
+  std::string_view name = target;
+  while (name.size() > 1 && name.ends_with('/')) name.remove_suffix(1);
+  const place to = walk(start, name, {0, false});
   if (to.error == 0) return -EEXIST;
   if (to.parent == nullptr) return to.error;
+  if (name.size() != std::string_view(target).size()) return -ENOENT;
   if (from.found->what == inode::kind::directory) return -EPERM;
   log_.change({{to.parent, to.name, from.found}});
   touch(*to.parent);
@@ -131,7 +138,7 @@ int disk::link(const inode_ptr& start, const char* source, const char* target) {
 
 int disk::make_directory(const inode_ptr& start, const char* path, unsigned mode) {
   const place p = walk(start, path, {0, false});
-  if (p.error == 0) return -EEXIST;
+  if (p.found != nullptr) return -EEXIST;
   if (p.parent == nullptr) return p.error;
   log_.change({{p.parent, p.name, make(inode::kind::directory, mode, p.parent)}});
   touch(*p.parent);
@@ -140,7 +147,7 @@ int disk::make_directory(const inode_ptr& start, const char* path, unsigned mode
 
 int disk::make_socket(const std::string& path) {
   const place p = walk(root_, path, {0, false});
-  if (p.error == 0) return -EADDRINUSE;
+  if (p.found != nullptr) return -EADDRINUSE;
   if (p.parent == nullptr) return p.error;
   log_.change({{p.parent, p.name, make(inode::kind::socket, 0755, p.parent)}});
   touch(*p.parent);

@@ -87,8 +87,9 @@ int disk::open(process& by, const inode_ptr& start, const char* path, const ::op
   const bool create = (flags & O_CREAT) != 0;
   const bool exclusive = create && (flags & O_EXCL) != 0;
   place p = walk(start, path, {resolve, (flags & O_NOFOLLOW) == 0 && !exclusive});
+  // A slash at the end asks for a folder, which open() does not make.
+  if (create && p.wants_directory && (p.error == 0 || p.parent != nullptr)) return -EISDIR;
   if (p.error == -ENOENT && p.parent != nullptr && create) {
-    if (p.wants_directory) return -EISDIR;
     if (!by.descriptor_left()) return -EMFILE;
     const auto mode = static_cast<std::uint32_t>(how->mode);
     p.found = make(inode::kind::file, mode, p.parent);

@@ -54,7 +54,13 @@ place disk::walk(inode_ptr start, std::string_view path, walk_rules rules) const
     const std::string part = std::move(parts.front());
     parts.pop_front();
     if (p.found->what != inode::kind::directory) return failed(-ENOTDIR);
-    if (part == ".") continue;
+    if (part == ".") {
+      if (parts.empty()) {  // names no entry, as ".." at the end
+        p.parent = nullptr;
+        p.name.clear();
+      }
+      continue;
+    }
     if (part == "..") {
       if (p.found == top) {
         if (beneath) return failed(-EXDEV);
@@ -94,7 +100,7 @@ place disk::walk(inode_ptr start, std::string_view path, walk_rules rules) const
       p.name.clear();
     }
   }
-  if (p.wants_directory && p.found->what != inode::kind::directory) return failed(-ENOTDIR);
+  if (p.wants_directory && p.found->what != inode::kind::directory) p.error = -ENOTDIR;
   return p;
 }
 
