@@ -75,6 +75,8 @@ void sim_driver::fail_next(sim_call call, int result, unsigned count) {
 }
 
 void sim_driver::advance(nanoseconds span) { world_->advance(span); }
+nanoseconds sim_driver::elapsed() const noexcept { return world_->time() - world_->options.start; }
+bool sim_driver::cut_off() const noexcept { return process_.is_cut(); }
 bool sim_driver::stalled() const noexcept { return process_.stalled; }
 void sim_driver::outside_began() noexcept { process_.outside.fetch_add(1); }
 void sim_driver::outside_ended() noexcept { process_.outside.fetch_sub(1); }

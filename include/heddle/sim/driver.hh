@@ -79,6 +79,10 @@ class sim_driver final : public driver {
   // Time.
   /// Moves the clock without running anything; the next turn() delivers completions now due.
   void advance(nanoseconds span);
+  /// The time since the world began, whatever the clocks of its nodes show.
+  [[nodiscard]] nanoseconds elapsed() const noexcept;
+  /// Whether the process was killed or has ended, so that nothing it still does has an effect.
+  [[nodiscard]] bool cut_off() const noexcept;
   /// Whether the last turn() had nothing to wait for: no completion can ever come by itself.
   [[nodiscard]] bool stalled() const noexcept override;
   [[nodiscard]] bool simulated() const noexcept override { return true; }

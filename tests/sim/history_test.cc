@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// Histories: which answers an order of operations explains, compared with all orders of small
+// random histories, and what is said of those that nothing explains.
+#include "heddle/sim/history.hh"
+
+#include <algorithm>
+#include <numeric>
+
+#include "heddle/core/sleep.hh"
+#include "heddle/sim/cluster.hh"
+#include "heddle/sim/models.hh"
+#include "support/draws.hh"
+#include "support/seeds.hh"
+#include "support/test.hh"
+
+namespace heddle::test {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::cell;
+using sim::fenced_lock;
+using sim::growing_list;
+using cells = sim::history<cell>;
+
+/// Operations that follow each other: "put a", "get a", "swap a b", "keep a b" (a refused swap).
+cells one_after_the_other(const std::vector<std::string>& operations) {
+  cells seen;
+  for (const std::string& each : operations) {
+    const std::string what = each.substr(0, each.find(' '));
+    const std::string rest = what == each ? "" : each.substr(what.size() + 1);
+    const std::string first = rest.substr(0, rest.find(' '));
+    const std::string second = first == rest ? "" : rest.substr(first.size() + 1);
+    const cell::input asked = what == "put"   ? cell::put(first)
+                              : what == "get" ? cell::get()
+                                              : cell::put_if(first, second);
+    const sim::operation_id id = seen.call("user", "k", asked);
+    seen.answer(id, {.value = what == "get" ? first : "", .done = what != "keep"});
+  }
+  return seen;
+}
+
+HEDDLE_TEST(history, "operations that follow each other have one order") {
+  EXPECT_EQ(cells().wrong(), "");
+  EXPECT_EQ(one_after_the_other({"get", "put a", "get a", "swap a b", "get b", "keep a c", "get b"})
+                .wrong(),
+            "");
+  for (const auto& wrong :
+       std::vector<std::vector<std::string>>{{"get a"},
+                                             {"put a", "get"},
+                                             {"put a", "put b", "get a"},
+                                             {"put a", "swap b c"},
+                                             {"put a", "keep a b"},
+                                             {"put a", "get a", "put b", "get b", "get a"}})
+    EXPECT_TRUE(one_after_the_other(wrong).wrong().starts_with("not linearizable: k\n"))
+        << wrong.back();
+}
+
+HEDDLE_TEST(history, "operations that overlap may take effect in either order") {
+  for (const char* answer : {"", "a", "b"}) {
+    cells seen;
+    const auto first = seen.call("one", "k", cell::put("a"));
+    const auto second = seen.call("two", "k", cell::put("b"));
+    const auto reads = seen.call("three", "k", cell::get());
+    seen.answer(reads, {.value = answer});
+    seen.answer(second, {});
+    seen.answer(first, {});
+    EXPECT_EQ(seen.wrong(), "") << answer;
+    // Once it was seen, it stays: a second reader cannot see what was before.
+    const auto again = seen.call("four", "k", cell::get());
+    seen.answer(again, {.value = ""});
+    EXPECT_NE(seen.wrong(), "");
+  }
+}
+
+HEDDLE_TEST(history, "without an answer it may have happened, or happen later, or never") {
+  for (const std::vector<std::string>& reads : std::vector<std::vector<std::string>>{
+           {""}, {"a"}, {"", "a"}, {"", "", "a", "a"}, {"a", ""}, {"", "a", ""}}) {
+    cells seen;
+    static_cast<void>(seen.call("one", "k", cell::put("a")));
+    bool back = false;
+    for (std::size_t i = 0; i != reads.size(); ++i) {
+      const auto id = seen.call("two", "k", cell::get());
+      seen.answer(id, {.value = reads[i]});
+      back |= i != 0 && reads[i - 1] == "a" && reads[i].empty();
+    }
+    EXPECT_EQ(seen.wrong().empty(), !back) << seen.text();
+  }
+}
+
+HEDDLE_TEST(history, "refused operations never happened, and keys are objects of their own") {
+  cells seen;
+  const auto put = seen.call("one", "k", cell::put("a"));
+  seen.refused(put);
+  seen.answer(put, {});  // too late: it is refused
+  const auto other = seen.call("one", "other", cell::put("b"));
+  seen.answer(other, {});
+  seen.answer(seen.call("two", "k", cell::get()), {.value = ""});
+  EXPECT_EQ(seen.wrong(), "");
+  seen.answer(seen.call("two", "other", cell::get()), {.value = ""});
+  EXPECT_TRUE(seen.wrong().starts_with("not linearizable: other\n")) << seen.wrong();
+  EXPECT_EQ(seen.size(), 4U);
+}
+
+HEDDLE_TEST(history, "what is wrong is said with the answer that nothing explains") {
+  cells seen;
+  seen.answer(seen.call("one", "k", cell::put("a")), {});
+  static_cast<void>(seen.call("three", "k", cell::put(std::string(100, 'x'))));
+  seen.answer(seen.call("two", "k", cell::get()), {.value = "b"});
+  EXPECT_EQ(seen.wrong(),
+            "not linearizable: k\n"
+            "  0.000000 s to 0.000000 s  one  put \"a\": done\n"
+            "  0.000000 s to no answer  three  put \"" +
+                std::string(40, 'x') +
+                "...\" (100 bytes)\n"
+                "  0.000000 s to 0.000000 s  two  get: \"b\"\n"
+                "no order explains this answer:\n"
+                "  0.000000 s to 0.000000 s  two  get: \"b\"\n"
+                "the longest order that explains its own answers:\n"
+                "  0.000000 s to 0.000000 s  one  put \"a\": done\n");
+}
+
+HEDDLE_TEST(history, "limits say that nothing is decided, and which one it was") {
+  cells seen;
+  for (int i = 0; i != 12; ++i)
+    static_cast<void>(seen.call("one", "k", cell::put(std::to_string(i))));
+  seen.answer(seen.call("two", "k", cell::get()), {.value = "none of them"});
+  const std::string few = seen.wrong({.operations_max = 12});
+  EXPECT_TRUE(few.starts_with("undecided: k\n13 operations")) << few;
+  EXPECT_TRUE(few.contains("operations_max is 12")) << few;
+  const std::string brief = seen.wrong({.steps_max = 100});
+  EXPECT_TRUE(brief.starts_with("undecided: k\n")) << brief;
+  EXPECT_TRUE(brief.contains("steps_max")) << brief;
+  EXPECT_TRUE(seen.wrong().starts_with("not linearizable: k\n"));
+}
+
+HEDDLE_TEST(history, "a list keeps what was added, once") {
+  sim::history<growing_list> seen;
+  seen.answer(seen.call("one", "k", growing_list::add("a")), {.length = 1});
+  const auto unknown = seen.call("two", "k", growing_list::add("b"));
+  seen.answer(seen.call("one", "k", growing_list::add("c")), {});
+  sim::history<growing_list> twice = seen, lost = seen, swapped = seen;
+  seen.answer(seen.call("three", "k", growing_list::get()), {.items = {"a", "b", "c"}});
+  EXPECT_EQ(seen.wrong(), "");
+  twice.answer(twice.call("three", "k", growing_list::get()), {.items = {"a", "b", "b", "c"}});
+  EXPECT_TRUE(twice.wrong().contains("get: a b b c")) << twice.wrong();
+  lost.answer(lost.call("three", "k", growing_list::get()), {.items = {"a", "b"}});
+  EXPECT_NE(lost.wrong(), "");
+  swapped.answer(swapped.call("three", "k", growing_list::get()), {.items = {"a", "c"}});
+  EXPECT_EQ(swapped.wrong(), "");
+  swapped.answer(unknown, {.length = 2});
+  EXPECT_NE(swapped.wrong(), "");
+}
+
+HEDDLE_TEST(history, "a lock gives greater numbers, and smaller ones are refused once used") {
+  sim::history<fenced_lock> seen;
+  const auto acquire = [&seen](std::uint64_t number) {
+    seen.answer(seen.call("user", "lock", fenced_lock::acquire()),
+                {.number = number, .done = number != 0});
+  };
+  const auto use = [&seen](std::uint64_t number, bool done) {
+    seen.answer(seen.call("user", "lock", fenced_lock::use(number)), {.done = done});
+  };
+  acquire(1);
+  acquire(0);
+  use(1, true);
+  acquire(2);
+  use(1, true);  // number 2 has not been used yet
+  use(2, true);
+  use(1, false);
+  EXPECT_EQ(seen.wrong(), "");
+  sim::history<fenced_lock> late = seen, again = seen;
+  use(1, true);
+  EXPECT_NE(seen.wrong(), "");
+  again.answer(again.call("user", "lock", fenced_lock::acquire()), {.number = 2});
+  EXPECT_NE(again.wrong(), "");
+  late.answer(late.call("user", "lock", fenced_lock::use(2)), {.done = false});
+  EXPECT_NE(late.wrong(), "");
+}
+
+/// A small history as the search sees it, and whether any order explains it: all are tried.
+struct small_history {
+  std::vector<sim::detail::recorded_operation> places;
+  std::vector<cell::input> asked;
+  std::vector<std::optional<cell::output>> got;
+
+  static constexpr const char* values[] = {"", "a", "b"};
+
+  explicit small_history(std::uint64_t seed) {
+    draws draw(seed);
+    const std::uint64_t count = 1 + draw.below(6);
+    std::vector<std::size_t> open;
+    std::uint64_t place = 0;
+    while (places.size() != count || !open.empty()) {
+      if (places.size() != count && (open.empty() || draw.one_of(2))) {
+        open.push_back(places.size());
+        places.push_back({.called = place++});
+        const std::string value = values[draw.below(3)], other = values[draw.below(3)];
+        asked.push_back(draw.one_of(2)   ? cell::get()
+                        : draw.one_of(2) ? cell::put(value)
+                                         : cell::put_if(value, other));
+        got.emplace_back();
+        continue;
+      }
+      const std::size_t which = draw.below(open.size());
+      const std::size_t i = open[which];
+      open.erase(open.begin() + static_cast<std::ptrdiff_t>(which));
+      if (draw.one_of(4)) continue;  // no answer
+      places[i].answered = place++;
+      got[i] = cell::output{.value = values[draw.below(3)], .done = draw.one_of(2)};
+    }
+  }
+
+  /// Tries all orders of all sets that hold each answered operation.
+  [[nodiscard]] bool explained_by_any_order() const {
+    std::vector<std::size_t> order(places.size());
+    std::iota(order.begin(), order.end(), 0U);
+    do {
+      std::string state;
+      bool fine = true;
+      // An unanswered operation that stands behind all answered ones is as good as left out.
+      for (std::size_t k = 0; k != order.size() && fine; ++k) {
+        const std::size_t i = order[k];
+        for (std::size_t later = k + 1; later != order.size(); ++later)
+          fine &= places[order[later]].answered > places[i].called;
+        const auto after = cell::step(state, asked[i], got[i] ? &*got[i] : nullptr);
+        fine &= after.has_value();
+        if (after) state = *after;
+      }
+      if (fine) return true;
+    } while (std::ranges::next_permutation(order).found);
+    return false;
+  }
+  /// Whether the search's own order is one.
+  [[nodiscard]] bool explained_by(const std::vector<std::size_t>& order) const {
+    std::string state;
+    std::vector<bool> done(places.size());
+    for (const std::size_t i : order) {
+      for (std::size_t other = 0; other != places.size(); ++other)
+        if (!done[other] && other != i && places[other].answered < places[i].called) return false;
+      const auto after = cell::step(state, asked[i], got[i] ? &*got[i] : nullptr);
+      if (!after || done[i]) return false;
+      state = *after;
+      done[i] = true;
+    }
+    for (std::size_t i = 0; i != places.size(); ++i)
+      if (got[i] && !done[i]) return false;
+    return true;
+  }
+};
+
+HEDDLE_TEST(history_seeds, "the search finds an order exactly if there is one") {
+  std::uint64_t fine = 0, wrong = 0;
+  const sim::seeds_outcome all = for_seeds(20'000, [&](std::uint64_t seed) {
+    const small_history h(seed);
+    const bool expected = h.explained_by_any_order();
+    (expected ? fine : wrong)++;
+    std::vector<std::string> states{""};
+    const sim::detail::found_order found = sim::detail::linearize(
+        h.places,
+        [&](std::uint32_t before, std::size_t i) -> std::optional<std::uint32_t> {
+          const auto after =
+              cell::step(states[before], h.asked[i], h.got[i] ? &*h.got[i] : nullptr);
+          if (!after) return std::nullopt;
+          const auto at = std::ranges::find(states, *after) - states.begin();
+          if (static_cast<std::size_t>(at) == states.size()) states.push_back(*after);
+          return static_cast<std::uint32_t>(at);
+        },
+        100'000);
+    const bool is = found.how == sim::detail::found_order::kind::linearizable;
+    EXPECT_EQ(is, expected);
+    EXPECT_TRUE(!is || h.explained_by(found.longest));
+  });
+  if (judges_totals(all, 10'000)) {
+    EXPECT_GT(fine, 2000U);
+    EXPECT_GT(wrong, 2000U);
+  }
+}
+
+HEDDLE_TEST(history, "a killed process writes nothing, and lines have the time of the world") {
+  cells seen;
+  sim::operation_id of_dead;
+  sim::cluster all;
+  sim::node& victim = all.add({.name = "victim",
+                               .program = [&](sim::node&) -> task<int> {
+                                 of_dead = seen.call("victim", "k", cell::put("a"));
+                                 try {
+                                   co_await sleep_for(1h);
+                                 } catch (...) {
+                                   seen.refused(of_dead);
+                                   static_cast<void>(seen.call("victim", "k", cell::put("b")));
+                                   throw;
+                                 }
+                                 co_return 0;
+                               },
+                               .service = true,
+                               .clock_offset = 7h});
+  all.add({.name = "reader",
+           .program = [&](sim::node&) -> task<int> {
+             co_await sleep_for(3s);
+             seen.answer(seen.call("reader", "k", cell::get()), {.value = "a"});
+             co_return 0;
+           },
+           .clock_offset = 1h});
+  all.at(2s, [&] { all.kill(victim); });
+  ASSERT_TRUE(all.run(1min));
+  EXPECT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen.wrong(), "");
+  EXPECT_TRUE(seen.text().contains("  3.0000")) << seen.text();
+  EXPECT_TRUE(all.trace_text().contains("reader: k: get: \"a\"")) << all.trace_text();
+}
+
+}  // namespace
+}  // namespace heddle::test
