@@ -265,6 +265,29 @@ HEDDLE_TEST(runs, "a scenario that differs from run to run is told so") {
   EXPECT_NE(said.find("the run does not repeat"), std::string::npos) << said;
 }
 
+HEDDLE_TEST(runs, "a scenario that passes and does not repeat is found by its second run") {
+  const environment none("HEDDLE_SEED", nullptr), no_time("HEDDLE_HUNT_S", nullptr);
+  const made_folder folder;
+  int runs = 0;
+  const sim::scenario fickle = [&runs](const sim::cluster_options& drawn) -> std::string {
+    sim::cluster all(drawn);
+    all.add({.name = "one", .program = [&runs](sim::node&) -> task<int> {
+               co_await sleep_for(++runs * 1ms);
+               co_return 0;
+             }});
+    static_cast<void>(all.run(1min));
+    return "";
+  };
+  ::testing::internal::CaptureStderr();
+  const sim::runs_outcome found =
+      sim::for_runs({.name = "fickle", .repeat_one_in = 7, .folder = folder.path}, fickle);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(found.failed, "differs: two runs of one seed");
+  EXPECT_EQ(found.ran, 7U);
+  EXPECT_TRUE(said.contains("first difference at record ")) << said;
+  EXPECT_TRUE(sim::for_runs({.name = "fickle", .repeat_one_in = 0, .folder = folder.path}, fickle));
+}
+
 HEDDLE_TEST(runs, "leaving one fault out moves no other one") {
   // Of all faults of operations that came, the first is left out: all others come at the same
   // numbers.

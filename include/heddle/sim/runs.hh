@@ -24,10 +24,13 @@ using scenario = std::function<std::string(const cluster_options&)>;
 ///   HEDDLE_RUN         a file to replay, instead of all seeds
 ///   HEDDLE_RUN_ANYWAY  1: replay it though another build wrote it
 struct runs_options {
-  std::string name;                  ///< the scenario's, and its files'; letters, digits and '-'
-  seeds_options seeds = {};          ///< the seeds to run; `command` also replays
-  cluster_options cluster = {};      ///< without seed and at_end
-  std::string folder = "build/sim";  ///< for the files NAME-SEED.run and NAME-SEED.trace
+  std::string name;              ///< the scenario's, and its files'; letters, digits and '-'
+  seeds_options seeds = {};      ///< the seeds to run; `command` also replays
+  cluster_options cluster = {};  ///< without seed and at_end
+  /// Seeds that this number divides run twice, in another layout of memory, and fail if the two
+  /// traces differ ("differs: two runs of one seed"). 0: none.
+  std::uint64_t repeat_one_in = 20;
+  std::string folder = "build/sim";      ///< for the files NAME-SEED.run and NAME-SEED.trace
   std::uint64_t shrink_runs_max = 2000;  ///< runs that shrinking may take; 0: do not shrink
   nanoseconds shrink_time_max = std::chrono::seconds(120);
 };
