@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# One test program a room: tests/<room>/*_test.cc (and *.c) with tests/support/*.cc, registered as
+# One test program a room: tests/<room>/*.cc (and *.c) with tests/support/*.cc, registered as
 # one ctest entry named after the room; a program that runs for long has several entries, each with
 # a part of its tests. A file of Python is an entry of its own. Beside them: the installed package,
 # and, where HEDDLE_HOUSE_TESTS is on, tidy, the docs and the benchmarks' apparatus. COST, in
@@ -83,7 +83,7 @@ set(test_links_soak heddle_web heddle_net)
 set(test_links_cluster heddle_services heddle_fakes)
 set(test_links_roles heddle_proxy heddle_client heddle_web heddle_net)
 foreach(room IN LISTS test_rooms)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*_test.cc"
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/${room}/*.cc"
        "${PROJECT_SOURCE_DIR}/tests/${room}/*.c")
   if(NOT sources)
     continue()

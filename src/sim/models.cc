@@ -3,6 +3,7 @@
 #include "heddle/sim/models.hh"
 
 #include <algorithm>
+#include <ranges>
 
 namespace heddle::sim {
 
@@ -56,6 +57,12 @@ std::optional<growing_list::state> growing_list::step(const state& before, const
   state after = before;
   after.push_back(asked.item);
   return after;
+}
+
+bool growing_list::may_follow(const state& now, const input& asked, const output& got) {
+  if (!asked.item.empty()) return !got.length || *got.length > now.size();
+  return now.size() <= got.items.size() &&
+         std::ranges::equal(now, got.items | std::views::take(now.size()));
 }
 
 std::string growing_list::text(const input& asked, const output* got) {

@@ -13,6 +13,7 @@
 #include "heddle/io/file.hh"
 #include "nodes.hh"
 #include "support/environment.hh"
+#include "support/made_folder.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
@@ -109,18 +110,6 @@ sim::runs_options options_for(const char* name, const std::string& folder) {
                       .trouble = {.count_max = 12}},
           .folder = folder};
 }
-
-class made_folder {
- public:
-  made_folder() {
-    std::string pattern = std::filesystem::temp_directory_path() / "heddle-runs-XXXXXX";
-    path = ::mkdtemp(pattern.data());
-  }
-  ~made_folder() { std::filesystem::remove_all(path); }
-  made_folder(const made_folder&) = delete;
-  made_folder& operator=(const made_folder&) = delete;
-  std::string path;
-};
 
 struct replayed {
   sim::runs_outcome outcome;

@@ -26,7 +26,10 @@ namespace heddle::sim {
 /// What an object does when one operation follows the other. The first state is `state{}`.
 /// `step` gives the state after an operation, or nothing if the object could not give this answer
 /// in the state before. A null answer is one that never came: any would be right. `text` shows an
-/// operation in a few words, with a null answer too.
+/// operation in a few words, with a null answer too. A model may also say
+/// `static bool may_follow(const state&, const input&, const output& answer)`: false if no
+/// operation with this answer can come after the state, however many others are in between. That
+/// makes the search short for objects that remember all, such as lists.
 template <class M>
 concept object_model =
     std::totally_ordered<typename M::state> && std::default_initializable<typename M::state> &&
@@ -128,6 +131,36 @@ class history {
     detail::recorded_operation place = {};
   };
 
+  /// The model with its states numbered.
+  class numbered_states final : public detail::sequential_object {
+   public:
+    explicit numbered_states(const std::vector<const entry*>& entries) : entries_(entries) {
+      static_cast<void>(number_of({}));
+    }
+    std::optional<std::uint32_t> step(std::uint32_t before, std::size_t i) const override {
+      const entry& e = *entries_[i];
+      auto after = Model::step(*states_[before], e.asked, e.got ? &*e.got : nullptr);
+      return after ? std::optional(number_of(std::move(*after))) : std::nullopt;
+    }
+    bool may_follow(std::uint32_t state, std::size_t i) const override {
+      if constexpr (requires { &Model::may_follow; })
+        return Model::may_follow(*states_[state], entries_[i]->asked, *entries_[i]->got);
+      return true;
+    }
+
+   private:
+    std::uint32_t number_of(Model::state s) const {
+      const auto [at, made] =
+          numbers_.try_emplace(std::move(s), static_cast<std::uint32_t>(states_.size()));
+      if (made) states_.push_back(&at->first);
+      return at->second;
+    }
+
+    const std::vector<const entry*>& entries_;
+    mutable std::map<typename Model::state, std::uint32_t> numbers_;
+    mutable std::vector<const typename Model::state*> states_;
+  };
+
   /// The operation, if it has no answer yet.
   entry* open(operation_id id) {
     if (id.number >= all_.size()) return nullptr;
@@ -156,25 +189,10 @@ class history {
       return "undecided: " + key + '\n' + std::to_string(entries.size()) +
              " operations; history_limits::operations_max is " +
              std::to_string(limits.operations_max);
-    std::map<typename Model::state, std::uint32_t> numbers;
-    std::vector<const typename Model::state*> states;
-    const auto number_of = [&](typename Model::state s) {
-      const auto [at, made] =
-          numbers.try_emplace(std::move(s), static_cast<std::uint32_t>(states.size()));
-      if (made) states.push_back(&at->first);
-      return at->second;
-    };
-    static_cast<void>(number_of({}));
     std::vector<detail::recorded_operation> places;
     for (const entry* e : entries) places.push_back(e->place);
-    const detail::found_order found = detail::linearize(
-        places,
-        [&](std::uint32_t before, std::size_t i) -> std::optional<std::uint32_t> {
-          const entry& e = *entries[i];
-          auto after = Model::step(*states[before], e.asked, e.got ? &*e.got : nullptr);
-          return after ? std::optional(number_of(std::move(*after))) : std::nullopt;
-        },
-        limits.steps_max);
+    const detail::found_order found =
+        detail::linearize(places, numbered_states(entries), limits.steps_max);
     if (found.how == kind::linearizable) return "";
     if (found.how == kind::undecided)
       return "undecided: " + key + '\n' + text(&key) + "  history_limits::steps_max: no order in " +

@@ -55,6 +55,7 @@ struct growing_list {
   static input get() { return {}; }
   static input add(std::string item) { return {.item = std::move(item)}; }
   static std::optional<state> step(const state& before, const input& asked, const output* got);
+  static bool may_follow(const state& now, const input& asked, const output& got);
   static std::string text(const input& asked, const output* got);
 };
 

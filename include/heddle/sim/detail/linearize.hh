@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The search behind history.hh: an order of operations that explains all answers. Wing and Gong's
-// search (Testing and verifying concurrent objects, 1993) with Lowe's cache of sets of operations
-// and states that were seen (Testing for linearizability, 2017).
+// idea (Testing and verifying concurrent objects, 1993) with Lowe's cache of the sets of operations
+// and states that were seen (Testing for linearizability, 2017), as a best-first search.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -30,14 +29,22 @@ struct found_order {
   std::uint64_t steps = 0;
 };
 
-/// Gives the number of the state after an operation, or nothing if its answer is not possible in
-/// the state before. States are numbers; equal states have equal numbers, and 0 is the first.
-using numbered_step =
-    std::function<std::optional<std::uint32_t>(std::uint32_t before, std::size_t operation)>;
+/// What an object does, by numbers: equal states have equal numbers, and 0 is the first.
+class sequential_object {
+ public:
+  /// The state after an operation, or nothing if its answer is not possible in the state before.
+  [[nodiscard]] virtual std::optional<std::uint32_t> step(std::uint32_t before,
+                                                          std::size_t operation) const = 0;
+  /// Whether an operation with its answer may follow this state, with others in between.
+  [[nodiscard]] virtual bool may_follow(std::uint32_t state, std::size_t operation) const = 0;
+
+ protected:
+  ~sequential_object() = default;
+};
 
 /// Looks for an order in which each answered operation takes effect between its call and its
 /// answer. `operations` are in the order of their calls.
 [[nodiscard]] found_order linearize(const std::vector<recorded_operation>& operations,
-                                    const numbered_step& step, std::uint64_t steps_max);
+                                    const sequential_object& object, std::uint64_t steps_max);
 
 }  // namespace heddle::sim::detail

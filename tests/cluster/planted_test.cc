@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: MIT
+// A store with a mistake, under clients that write down what they saw: each mistake is found, made
+// small, and found again by its file; the store without one has no fault.
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+
+#include "cluster/store.hh"
+#include "heddle/core/deadline.hh"
+#include "heddle/core/expected.hh"
+#include "heddle/core/sleep.hh"
+#include "heddle/io/line_reader.hh"
+#include "heddle/sim/cluster.hh"
+#include "heddle/sim/history.hh"
+#include "heddle/sim/models.hh"
+#include "heddle/sim/runs.hh"
+#include "support/draws.hh"
+#include "support/environment.hh"
+#include "support/made_folder.hh"
+#include "support/seeds.hh"
+#include "support/test.hh"
+
+namespace heddle::test {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::cell;
+using sim::growing_list;
+
+constexpr nanoseconds patience = 1s;
+
+/// What the runs did, and how much of it.
+struct store_totals {
+  std::uint64_t answers = 0, unanswered = 0, refused = 0;
+};
+
+/// A connection to the store, or to its front, and what came back over it.
+class store_client {
+ public:
+  explicit store_client(std::string to) : to_(std::move(to)) {}
+
+  /// Sends requests at once, and gives their answers in order: as many as came in time.
+  task<std::vector<std::string>> ask(std::vector<std::string> requests) {
+    std::vector<std::string> answers;
+    const auto all = co_await as_expected(with_timeout(exchange(requests, answers), patience));
+    if (!all) conn_ = {};
+    co_return answers;
+  }
+
+ private:
+  task<> exchange(const std::vector<std::string>& requests, std::vector<std::string>& answers) {
+    if (!conn_) conn_ = co_await tcp_connect(to_, store_port);
+    std::string lines;
+    for (const std::string& r : requests) (lines += r) += '\n';
+    co_await conn_.write(std::string_view(lines));
+    line_reader in(conn_);
+    for (std::size_t i = 0; i != requests.size(); ++i) answers.emplace_back(co_await in.line());
+  }
+
+  std::string to_;
+  tcp_stream conn_;
+};
+
+class store_run {
+ public:
+  store_run(const sim::cluster_options& drawn, mistake m, store_totals& totals)
+      : draw_(drawn.world.seed), totals_(totals), all_(with_faults(drawn)) {
+    sim::node& at = all_.add({.name = "store",
+                              .program = [m](sim::node&) { return serve_store(m); },
+                              .service = true,
+                              .clock_offset = draw_.span(2s)});
+    at.write_file("/data/here", "");
+    all_.add({.name = "front",
+              .program = [m](sim::node&) { return serve_front(m); },
+              .service = true,
+              .clock_offset = draw_.span(2s)});
+    const std::uint64_t clients = all_.size("clients", 3);
+    const std::uint64_t requests = all_.size("requests", 20);
+    for (std::uint64_t i = 0; i != clients; ++i)
+      all_.add({.name = "user" + std::to_string(i),
+                .program = [this, i, requests](sim::node&) { return visit(i, requests); }});
+    for (nanoseconds t = 1s; t < 3min; t += 1s) all_.at(t, [this] { start_again(); });
+  }
+
+  std::string run() {
+    const sim::outcome end = all_.run(5min);
+    std::string wrong = cells_.wrong();
+    if (wrong.empty()) wrong = lists_.wrong();
+    if (!wrong.empty()) return wrong;
+    return end ? "" : "ends: " + std::to_string(static_cast<int>(end.how)) + '\n' + end.why;
+  }
+
+ private:
+  static sim::cluster_options with_faults(sim::cluster_options options) {
+    draws draw(options.world.seed, 1);
+    options.world.link = {.latency = draw.span(20ms), .jitter = draw.span(20ms)};
+    if (draw.one_of(2))
+      options.world.faults = {.short_transfer = 0.05,
+                              .interrupted = 0.02,
+                              .reset = 0.005,
+                              .io_error = 0.01,
+                              .delayed = 0.05};
+    return options;
+  }
+  template <class Service>
+  static task<int> serve_always(mistake m) {
+    Service here(m);
+    for (;;) {
+      const auto ended = co_await as_expected(here.serve());
+      if (!ended && ended.error() == std::errc::operation_canceled) throw failure(ended.error());
+      co_await sleep_for(100ms);
+    }
+  }
+  static task<int> serve_store(mistake m) { return serve_always<store>(m); }
+  static task<int> serve_front(mistake m) { return serve_always<store_front>(m); }
+  /// Users that were killed begin anew.
+  void start_again() {
+    for (const auto& n : all_.nodes())
+      if (!n->running() && !n->result() && all_.time() > 25s) all_.restart(*n);
+  }
+
+  static std::uint64_t drawn() { return runtime::here().io().random(); }
+
+  /// Ends an operation of a cell by the store's answer.
+  void end(sim::operation_id id, const std::vector<std::string>& answers, std::size_t which) {
+    ++(answers.size() > which ? totals_.answers : totals_.unanswered);
+    if (answers.size() <= which) return;
+    const std::string& text = answers[which];
+    if (text == "ok") cells_.answer(id, {});
+    if (text == "differs") cells_.answer(id, {.done = false});
+    if (text == "refused") cells_.refused(id);
+    if (text.starts_with("value ")) cells_.answer(id, {.value = value_in(text)});
+  }
+  static std::string value_in(const std::string& answer) {
+    const std::string text = answer.substr(6);
+    return text == "-" ? "" : text;
+  }
+  static growing_list::output items_in(const std::string& answer) {
+    growing_list::output got;
+    std::string text = value_in(answer);
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t comma = std::min(text.find(',', at), text.size());
+      got.items.push_back(text.substr(at, comma - at));
+      at = comma + 1;
+    }
+    return got;
+  }
+
+  /// One or two operations of a cell, sent together.
+  task<> use_cell(store_client& to, std::string me) {
+    const std::string key = "cell" + std::to_string(drawn() % 2);
+    // Long values span several sectors of a disk.
+    const std::string value =
+        me + '.' + std::to_string(++values_) + std::string(drawn() % 900, 'x');
+    const std::string last = seen_[key];
+    std::vector<std::string> requests;
+    std::vector<sim::operation_id> ids;
+    const bool changes = drawn() % 2 == 0;
+    if (changes && drawn() % 2 == 0) {
+      requests.push_back("put-if " + key + ' ' + last + ' ' + value);
+      ids.push_back(cells_.call(me, key, cell::put_if(last, value)));
+    } else if (changes) {
+      requests.push_back("put " + key + ' ' + value + " now");
+      ids.push_back(cells_.call(me, key, cell::put(value)));
+    }
+    if (!changes || drawn() % 2 == 0) {
+      requests.push_back("get " + key);
+      ids.push_back(cells_.call(me, key, cell::get()));
+    }
+    const std::vector<std::string> answers = co_await to.ask(requests);
+    for (std::size_t i = 0; i != ids.size(); ++i) end(ids[i], answers, i);
+    for (const std::string& a : answers)
+      if (a.starts_with("value ")) seen_[key] = value_in(a);
+  }
+
+  task<> use_list(store_client& to, std::string me) {
+    const bool adds = drawn() % 2 == 0;
+    const std::string item = me + '.' + std::to_string(++values_);
+    const auto id = lists_.call(me, "list", adds ? growing_list::add(item) : growing_list::get());
+    const std::string request = adds ? "add list " + item + " id-" + item : "get list";
+    const std::vector<std::string> answers = co_await to.ask({request});
+    ++(answers.empty() ? totals_.unanswered : totals_.answers);
+    if (answers.empty()) co_return;
+    if (answers[0] == "refused") lists_.refused(id);
+    if (answers[0] == "ok") lists_.answer(id, {});
+    if (answers[0].starts_with("value ")) lists_.answer(id, items_in(answers[0]));
+  }
+
+  /// Takes the lock, reads the list, and after a while writes it with one more item.
+  task<> add_under_lock(store_client& to, std::string me) {
+    const std::string item = me + '.' + std::to_string(++values_);
+    const std::vector<std::string> lock = co_await to.ask({"acquire"});
+    if (lock.empty() || !lock[0].starts_with("number ")) co_return;
+    const std::string number = lock[0].substr(7);
+    const std::vector<std::string> before = co_await to.ask({"read locked " + number});
+    if (before.empty() || !before[0].starts_with("value ")) co_return;
+    co_await sleep_for(nanoseconds(drawn() % 1'500'000'000));
+    const auto id = lists_.call(me, "locked", growing_list::add(item));
+    const std::string text = value_in(before[0]);
+    const std::vector<std::string> done = co_await to.ask(
+        {"write locked " + (text.empty() ? item : text + ',' + item) + ' ' + number});
+    ++(done.empty() ? totals_.unanswered : totals_.answers);
+    if (done.empty()) co_return;
+    if (done[0] == "ok") lists_.answer(id, {.length = items_in(before[0]).items.size() + 1});
+    if (done[0] != "refused") co_return;
+    lists_.refused(id);
+    ++totals_.refused;
+  }
+
+  task<int> visit(std::uint64_t number, std::uint64_t requests) {
+    const std::string me = "user" + std::to_string(number);
+    store_client direct("store"), by_front("front");
+    co_await sleep_for(100ms);
+    for (std::uint64_t i = 0; i != requests; ++i) {
+      store_client& to = drawn() % 2 == 0 ? direct : by_front;
+      const std::uint64_t what = drawn() % 4;
+      if (what < 2)
+        co_await use_cell(to, me);
+      else if (what == 2)
+        co_await use_list(to, me);
+      else
+        co_await add_under_lock(to, me);
+      co_await sleep_for(nanoseconds(drawn() % 1'000'000'000));
+    }
+    co_return 0;
+  }
+
+  draws draw_;
+  store_totals& totals_;
+  sim::history<cell> cells_;
+  sim::history<growing_list> lists_;
+  std::map<std::string, std::string> seen_;  ///< the last value that anyone has read, by key
+  std::uint64_t values_ = 0;
+  sim::cluster all_;
+};
+
+sim::runs_options options_for(mistake m) {
+  return {.name = std::string("store-") + to_string(m), .cluster = {.trouble = {.count_max = 12}}};
+}
+
+HEDDLE_TEST(store_seeds, "a store's answers have an order, whatever breaks") {
+  store_totals sum;
+  sim::runs_options options = options_for(mistake::none);
+  options.seeds.count = 200 / seeds_slower;
+  const sim::runs_outcome all = sim::for_runs(options, [&](const sim::cluster_options& drawn) {
+    store_run one(drawn, mistake::none, sum);
+    return one.run();
+  });
+  EXPECT_TRUE(all) << all.failed;
+  if (judges_totals({.ran = all.ran}, 25)) {
+    EXPECT_GT(sum.answers, 1000U);
+    EXPECT_GT(sum.unanswered, 50U);
+    EXPECT_GT(sum.refused, 10U);
+  }
+}
+
+/// Finds a mistake, and replays the small run that is left of it.
+void find(mistake m, std::size_t& faults_left, std::string& table) {
+  const made_folder folder;
+  store_totals sum;
+  sim::runs_options options = options_for(m);
+  options.seeds = {.count = 2000, .command = "again"};
+  options.folder = folder.path;
+  const sim::scenario body = [&](const sim::cluster_options& drawn) {
+    store_run one(drawn, m, sum);
+    return one.run();
+  };
+  const sim::runs_outcome found = sim::for_runs(options, body);
+  EXPECT_TRUE(found.failed.starts_with("not linearizable: ")) << to_string(m) << found.failed;
+  faults_left = found.smallest.troubles.size() + found.smallest.faults.size();
+  table += std::string(to_string(m)) + ": run " + std::to_string(found.ran) + ", " +
+           std::to_string(faults_left) + " faults after " + std::to_string(found.shrink_runs) +
+           " runs\n";
+  const environment run("HEDDLE_RUN", found.file.c_str());
+  const sim::runs_outcome again = sim::for_runs(options, body);
+  EXPECT_EQ(again.failed.substr(0, again.failed.find('\n')), found.smallest.expect);
+  EXPECT_EQ(again.smallest.trace_hash, found.smallest.trace_hash);
+}
+
+HEDDLE_TEST(store, "each mistake is found in 2000 runs, made small, and replayed") {
+  const environment none("HEDDLE_SEED", nullptr), no_time("HEDDLE_HUNT_S", nullptr);
+  std::string table, said;
+  unsigned small = 0, planted = 0;
+  for (auto m = mistake::none;
+       (m = static_cast<mistake>(static_cast<int>(m) + 1)) != mistake::count;) {
+    ::testing::internal::CaptureStderr();
+    std::size_t left = 0;
+    find(m, left, table);
+    said += ::testing::internal::GetCapturedStderr();
+    ++planted;
+    small += left <= 3 ? 1 : 0;
+  }
+  // Nine of ten are left with at most three faults.
+  EXPECT_GE(small * 10, planted * 9) << said;
+  std::printf("%s", table.c_str());
+}
+
+}  // namespace
+}  // namespace heddle::test
