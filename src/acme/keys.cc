@@ -17,6 +17,7 @@
 #include "heddle/base/error.hh"
 #include "heddle/http/base64.hh"
 #include "heddle/probe/json.hh"
+#include "heddle/tls/detail/random_numbers.hh"
 
 namespace heddle::acme::detail {
 namespace {
@@ -119,6 +120,7 @@ account_key::account_key(std::shared_ptr<const held> key) : key_(std::move(key))
 
 account_key account_key::make() {
   ERR_clear_error();
+  tls::detail::use_random_numbers_of_world();
   key_handle key(EVP_EC_gen("P-256"));
   demand_good(key != nullptr, "an account key cannot be made");
   return account_key(std::make_shared<const held>(std::move(key)));

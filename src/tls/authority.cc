@@ -13,6 +13,7 @@
 #include "tls/pem_blocks.hh"
 #include "tls/pem_files.hh"
 #include "tls/trouble.hh"
+#include "tls/world.hh"
 
 namespace heddle::tls {
 namespace {
@@ -136,6 +137,7 @@ x509_handle begin_certificate(std::string_view name, EVP_PKEY* key, std::chrono:
 
 key_handle make_key() {
   drop_errors();
+  use_random_numbers_of_world();
   key_handle key(EVP_EC_gen("P-256"));
   check(key != nullptr, "a key cannot be made");
   return key;

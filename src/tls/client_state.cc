@@ -10,8 +10,8 @@
 #include "heddle/tls/context.hh"
 #include "tls/pem_blocks.hh"
 #include "tls/pem_files.hh"
-#include "tls/randomness.hh"
 #include "tls/trouble.hh"
+#include "tls/world.hh"
 
 namespace heddle::tls::detail {
 namespace {
@@ -75,6 +75,7 @@ int client_state::keep_session(SSL* ssl, SSL_SESSION* s) {
   const auto* host = static_cast<const std::string*>(SSL_get_app_data(ssl));
   if (SSL_SESSION_is_resumable(s) != 1 || self.options_.sessions_max == 0) return 0;
   session_handle kept(s);  // the session is ours from here on, so the answer is 1
+  date_in_world(s);
   try {
     self.keep(*host, std::move(kept));
   } catch (const std::bad_alloc&) {
@@ -105,7 +106,7 @@ session_handle client_state::take(const std::string& host) {
   session_handle s = std::move(at->second);
   sessions_.erase(at);
   std::erase(order_, host);
-  return s;
+  return date_for_openssl(s.get()) ? std::move(s) : session_handle();
 }
 
 }  // namespace heddle::tls::detail

@@ -11,8 +11,8 @@
 #include "heddle/core/expected.hh"
 #include "heddle/sched/runtime.hh"
 #include "heddle/tls/challenge.hh"
-#include "tls/randomness.hh"
 #include "tls/ssl_engine.hh"
+#include "tls/world.hh"
 
 namespace heddle::tls::detail {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "heddle/base/error.hh"
 #include "tls/pem_blocks.hh"
-#include "tls/randomness.hh"
 #include "tls/trouble.hh"
+#include "tls/world.hh"
 
 namespace heddle::tls::detail {
 namespace {

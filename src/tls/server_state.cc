@@ -14,6 +14,7 @@
 #include "tls/pem_files.hh"
 #include "tls/ssl_engine.hh"
 #include "tls/trouble.hh"
+#include "tls/world.hh"
 
 namespace heddle::tls::detail {
 namespace {
@@ -91,6 +92,7 @@ void site_table::prepare(const server_options& o, site& s) {
   SSL_CTX_set_num_tickets(ctx, o.tickets);
   if (o.tickets == 0) SSL_CTX_set_options(ctx, SSL_OP_NO_TICKET);
   SSL_CTX_set_tlsext_ticket_key_evp_cb(ctx, &seal_ticket);
+  date_tickets_in_world(ctx);
   SSL_CTX_set_tlsext_servername_callback(ctx, &pick_site);
   SSL_CTX_set_tlsext_servername_arg(ctx, this);
   if (o.own_records) SSL_CTX_set_keylog_callback(ctx, &ssl_engine::keep_secret);
