@@ -3,7 +3,9 @@
 // times of sessions (SSL_SESSION_set_time(3)), which go into tickets.
 #include "tls/world.hh"
 
+#include <fcntl.h>
 #include <openssl/rand.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +13,7 @@
 #include <ctime>
 #include <mutex>
 
+#include "heddle/io/detail/files_here.hh"
 #include "heddle/sched/driver.hh"
 
 // OpenSSL 3 still asks a method first, and calls it deprecated in favor of providers, which cannot
@@ -72,6 +75,13 @@ void use_random_numbers_of_world() noexcept {
   static std::once_flag once;
   if (simulated_driver() == nullptr) return;
   std::call_once(once, [] { RAND_set_rand_method(&of_world); });
+}
+
+bool in_world() noexcept { return simulated_driver() != nullptr; }
+
+std::string world_authorities() {
+  static constexpr const char* path = "/etc/ssl/certs/ca-certificates.crt";
+  return heddle::detail::files_here().access(AT_FDCWD, path, R_OK) == 0 ? path : "";
 }
 
 void date_in_world(SSL_SESSION* s) noexcept {

@@ -5,10 +5,16 @@
 
 #include <openssl/ssl.h>
 
+#include <string>
+
 #include "heddle/tls/detail/random_numbers.hh"
 
 namespace heddle::tls::detail {
 
+/// Whether this thread's driver is a simulation's.
+[[nodiscard]] bool in_world() noexcept;
+/// The system's authorities of a simulated computer, as Debian has them; "" if it has none.
+[[nodiscard]] std::string world_authorities();
 /// Gives a session that was made just now the world's time, in a simulation.
 void date_in_world(SSL_SESSION* s) noexcept;
 /// Dates a session of the world so that OpenSSL, which asks the machine's clock, sees its age in
