@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "client/core.hh"
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/http/content_decoding.hh"
@@ -148,12 +149,14 @@ task<std::unique_ptr<client_exchange>> client_core::attempt(const outgoing& what
       if (what.parts()) throw;
       if (made->refused()) {
         if (refusals++ == options->http2.refused_retries_max) throw;
+        HEDDLE_SOMETIMES("a client sends a refused request again");
         if (made->wants_http1()) of->require_http1();
         pause = pause_after_refusal(refusals);
       } else {
         const bool repeatable = idempotent(method_of(what.method()));
         if (!reused || again || made->answered() || !repeatable || !connection_gone(e.code()))
           throw;
+        HEDDLE_SOMETIMES("a client finds its idle connection closed, and uses another one");
         again = true;
       }
     }

@@ -3,6 +3,7 @@
 // and the texts of errors.
 #include <utility>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/base/text.hh"
 #include "heddle/client/detail/http2_link.hh"
 #include "heddle/http/detail/http2_client_head.hh"
@@ -156,6 +157,7 @@ void http2_link::on_goaway(std::uint32_t last, std::uint32_t code, std::string_v
   const std::vector<http2_stream*> open = streams();
   for (http2_stream* const each : open) {
     client_stream& s = client_stream_of(*each);
+    if (s.id() <= last) HEDDLE_SOMETIMES("a server says goodbye while it answers a request");
     if (s.id() > last)
       end_stream(s, {std::make_error_code(std::errc::connection_reset),
                      "the server did not take the request" + goodbye_, !s.heard});

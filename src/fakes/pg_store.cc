@@ -3,11 +3,13 @@
 #include "fakes/pg_store.hh"
 
 #include "fakes/pg_error.hh"
+#include "heddle/base/sometimes.hh"
 
 namespace heddle::fakes::detail {
 namespace {
 
 [[noreturn]] void conflict(const std::string& table) {
+  HEDDLE_SOMETIMES("two transactions of a database conflict");
   throw pg_error(sqlstate::serialization_failure,
                  "could not serialize access: another transaction has changed " +
                      (table.empty() ? std::string("the list of tables") : '"' + table + '"') +

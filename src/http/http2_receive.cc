@@ -3,6 +3,7 @@
 // end a stream, others the connection (section 5.4).
 #include <utility>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/worker.hh"
 #include "heddle/http/detail/http2_connection.hh"
 
@@ -143,7 +144,10 @@ void http2_connection::take_block(std::uint32_t id, std::string_view block, bool
   const auto any = [](const hpack_pair&) { return true; };
   if (read_http2_fields(rest_.decoder, block, head_bounds_, any, any) == http2_block::broken)
     return fail(http2_error::compression_error, "a header block cannot be decoded");
-  if ((s != nullptr && s->is_reset()) || reset_by_us_.may_have(id)) return count_late();
+  if ((s != nullptr && s->is_reset()) || reset_by_us_.may_have(id)) {
+    HEDDLE_SOMETIMES("a head comes for a stream that was reset");
+    return count_late();
+  }
   if (s == nullptr) return fail(http2_error::stream_closed, "HEADERS on a stream that is closed");
   reset_stream(id, {http2_error::stream_closed, std::errc::bad_message,
                     "HEADERS behind the end of a stream"});
@@ -181,6 +185,7 @@ void http2_connection::take_reset(const http2_frame_head& head, std::string_view
   if (is_idle(head.stream))
     return fail(http2_error::protocol_error, "RST_STREAM on a stream that is not open");
   http2_stream* const s = find(head.stream);
+  if (s != nullptr && s->has_head) HEDDLE_SOMETIMES("a peer resets a stream behind its head");
   if (s != nullptr && !s->is_reset()) s->end_by_reset();
   on_reset(s, http2_number(payload));
 }

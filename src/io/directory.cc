@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/expected.hh"
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
@@ -142,6 +143,7 @@ task<std::size_t> directory::remove_unfinished(std::string name, nanoseconds unt
     const auto found = co_await as_expected(held.status(each.name, links::none));
     if (!found || found->type != entry_type::file || found->modified > last) continue;
     const auto gone = co_await as_expected(held.remove(each.name));
+    if (gone) HEDDLE_SOMETIMES("a file that a killed process had begun is removed");
     removed += gone ? 1 : 0;
   }
   co_return removed;

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <limits>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/io/call.hh"
 #include "heddle/io/directory.hh"
@@ -218,6 +219,7 @@ task<> write_file(std::string path, byte_view content, unsigned mode) {
     error = std::current_exception();
   }
   if (error) {
+    HEDDLE_SOMETIMES("write_file fails and removes its new file");
     // Cleanup goes on when the caller was cancelled; 5 s is long for one unlink.
     static_cast<void>(co_await as_expected(shield(remove_file(beside), std::chrono::seconds(5))));
     std::rethrow_exception(error);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/io/call.hh"
 #include "heddle/io/tcp.hh"
 #include "heddle/io/udp.hh"
@@ -84,6 +85,7 @@ task<reply> ask_server(address server, question q, bool edns, const resolver_opt
     limits.edns_sent = edns;
     reply r = co_await ask_over_udp(server, q, edns, options, limits, counters);
     if (r.is != reply::kind::truncated) co_return r;
+    HEDDLE_SOMETIMES("an answer of a name server does not fit into a datagram");
   }
   ++counters.over_tcp;
   limits.edns_sent = false;

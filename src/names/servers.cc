@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/names/found.hh"
@@ -89,6 +90,8 @@ task<answer> ask_servers(std::shared_ptr<server_set> servers, std::string name, 
         if (!r) {
           if (r.error() == std::errc::operation_canceled) throw failure(r.error());
           const bool silent = r.error() == std::errc::timed_out;
+          if (silent) HEDDLE_SOMETIMES("a name server is silent");
+          if (!silent) HEDDLE_SOMETIMES("a name server cannot be asked");
           one.backoff_until = add_saturated(clock::now(), options.server_backoff);
           note_failure(sum, errc::no_answer, one.at,
                        silent ? "no answer within " + span_text(left) : r.error().message());

@@ -2,6 +2,7 @@
 // Chooses upstreams for a request until one answers.
 #include "proxy/passage.hh"
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/web/detail/websocket_client.hh"
@@ -223,11 +224,15 @@ task<response> passage::pass() {
     by_http1_.reset();
     by_http2_.reset();
     use_ = upstream_use();
-    if (client_left_) co_return response(client_closed).close();
+    if (client_left_) {
+      HEDDLE_SOMETIMES("the client of a proxy leaves before the answer");
+      co_return response(client_closed).close();
+    }
     if (upload_failed_ && !started_) std::rethrow_exception(upload_failed_);
     // An idle connection that the upstream has closed is no failure of the upstream.
     const bool here_again = refused ? refusals <= refusals_max : reused && a.failed->gone && !fresh;
     if (here_again && again) {
+      HEDDLE_SOMETIMES("the proxy sends a request again to the same upstream");
       fresh = true;
       ++at->counters.retries;
       continue;
@@ -242,6 +247,7 @@ task<response> passage::pass() {
     upstream* next = nullptr;
     if (again && tried_.size() < core_.options.tries_max) next = core_.choose(r_.peer(), tried_);
     if (next == nullptr) co_return fail(*a.failed);
+    HEDDLE_SOMETIMES("the proxy goes on to another upstream");
     ++at->counters.retries;
     at = next;
     fresh = false;

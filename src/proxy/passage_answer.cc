@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/web/body_writer.hh"
@@ -100,6 +101,7 @@ task<bool> passage::more(nanoseconds patience, const char* where) {
     if (in.error() == std::errc::operation_canceled) throw failure(in.error());
     if (in.error() == std::errc::timed_out)
       break_off(504, std::string("it sent nothing in time ") + where);
+    if (exchange_->answered()) HEDDLE_SOMETIMES("an upstream breaks in the middle of its answer");
     std::string why = in.error().message();
     // Above TLS the code alone misleads; a broken layer says its reason again.
     if (use_.of().secure() && use_.on) why = co_await reason_of_broken(use_.on, std::move(why));

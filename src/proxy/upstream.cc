@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/client/connect.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -194,6 +195,7 @@ void upstream::note_success() {
   if (!failed_at_.empty()) [[unlikely]]
     failed_at_.clear();
   if (paused_) [[unlikely]] {
+    HEDDLE_SOMETIMES("an upstream that was taken out is used again");
     paused_ = false;
     paused_until_ = time_point::min();
     say("is up again");

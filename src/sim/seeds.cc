@@ -15,7 +15,9 @@
 #include <limits>
 #include <random>
 #include <string_view>
+#include <vector>
 
+#include "heddle/base/sometimes.hh"
 #include "sim/seed_command.hh"
 
 namespace heddle::sim {
@@ -89,6 +91,16 @@ void say_again(const seeds_options& options, std::uint64_t seed) {
                command.c_str());
 }
 
+/// Says how often each mark was reached since these counts.
+void say_marks(const std::vector<mark_count>& before) {
+  const std::vector<mark_count> now = marks();
+  for (std::size_t i = 0; i != now.size(); ++i)
+    std::fprintf(stderr, "heddle: mark %llu %.*s:%u %.*s\n",
+                 static_cast<unsigned long long>(now[i].reached - before[i].reached),
+                 static_cast<int>(now[i].file.size()), now[i].file.data(), now[i].line,
+                 static_cast<int>(now[i].text.size()), now[i].text.data());
+}
+
 }  // namespace
 
 const char* setting(const char* name) {
@@ -139,6 +151,7 @@ seeds_outcome for_seeds(const seeds_options& options,
   }
 
   seed_file watched(setting("HEDDLE_HUNT_AT"));
+  const std::vector<mark_count> marks_before = marks();
   seeds_outcome outcome;
   const real_clock::time_point began = real_clock::now();
   const auto passed_s = [&] {
@@ -166,6 +179,7 @@ seeds_outcome for_seeds(const seeds_options& options,
     std::fprintf(stderr, "heddle: hunted %llu seeds from %llu on in %.1f s\n",
                  static_cast<unsigned long long>(outcome.ran),
                  static_cast<unsigned long long>(range.first), passed_s());
+  if (time != nullptr || setting("HEDDLE_MARKS") != nullptr) say_marks(marks_before);
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/yield.hh"
 #include "heddle/http/problem.hh"
 
@@ -152,6 +153,8 @@ void http2_session::end_if_drained() {
     put_http2_head(out_.gathered, 8, http2_type::ping, 0, 0);
     out_.gathered.append("draining");
   } else if (state_.goodbye == goodbye_step::acknowledged) {
+    if (!streams().empty())
+      HEDDLE_SOMETIMES("an HTTP/2 server names its last stream while requests run");
     state_.goodbye = goodbye_step::said;
     put_goaway(out_.gathered, state_.last_stream, http2_error::no_error, {});
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "heddle/base/sometimes.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/sched/runtime.hh"
 #include "web/websocket_deflate.hh"
@@ -178,6 +179,7 @@ task<bool> websocket::session::nothing_came(std::error_code why) {
     co_return true;
   }
   if (why == std::errc::operation_canceled && draining->canceled()) {
+    HEDDLE_SOMETIMES("a server drains while a WebSocket is open");
     draining = std::make_shared<cancel_source>();
     note_end(websocket_code::going_away, "the server stops", false);
     begin_close(websocket_code::going_away, "the server stops");
