@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "heddle/base/sometimes.hh"
 #include "io/listener_state.hh"
 #include "io/socket_state.hh"
 #include "io/state_kinds.hh"
@@ -204,6 +205,7 @@ bool listener_state::arrived(operation& op, worker& w, const completion& c) noex
     const auto fd = static_cast<int>(c.result);
     if (!self.open() || !self.push(fd, w)) driver_here().close(fd, w);
   } else if (out_of_something(error)) {
+    HEDDLE_SOMETIMES("a listener waits because descriptors or memory are used up");
     ++self.pauses_;
     if (self.open() && !self.pause_.armed()) w.sched.arm_after(w, self.pause_, self.options.pause);
   } else if (error != ECANCELED && !of_connection(error)) {  // ECANCELED: the queue was full

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "heddle/base/sometimes.hh"
 #include "heddle/core/combine.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/sched/runtime.hh"
@@ -235,8 +234,6 @@ task<> server::accept_loop(entrance& at, listener& on) {
     } else if (conn.error() == std::errc::operation_canceled) {
       co_return;
     } else {
-      HEDDLE_SOMETIMES("a server cannot accept a connection");
-      if (shared_->draining.canceled()) HEDDLE_SOMETIMES("accept fails while the server drains");
       co_await with_cancel(shared_->draining, sleep_for(accept_pause));
     }
   }

@@ -65,6 +65,12 @@ task<int> serve_always(Server& server, task<> (*serve)(Server&)) {
 task<int> name_server(std::string site_address) {
   fakes::dns_server names({.ttl = 2s});
   names.add_address(site_name, address::parse(site_address, 0).value());
+  const std::uint64_t drawn = runtime::here().io().random();
+  names.set_faults(site_name, {.delay = drawn % 7 == 0 ? 200ms : 0ms,
+                               .silent = drawn % 5 == 0,
+                               .truncated = drawn % 3 == 0,
+                               .wrong_ids = static_cast<std::uint16_t>(drawn % 2),
+                               .times = 4});
   co_return co_await serve_always(names, &answer_names);
 }
 
