@@ -8,12 +8,6 @@
 namespace heddle::test {
 namespace {
 
-/// A test in a simulation, with one database.
-void simulate(task<> (*body)(postgres_server&, address), postgres_options options = {}) {
-  runtime rt(std::make_unique<sim_driver>());
-  rt.run(with_database(std::move(options), body));
-}
-
 constexpr const char* greeting = "R(0) S S S S S S S S K Z(I)";
 
 DRIVER_TEST(fakes_postgres, "a simple query gives rows, tags and the state of the transaction") {
