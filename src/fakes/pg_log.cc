@@ -2,9 +2,8 @@
 // Reading and appending records of commits; see pg_log.hh.
 #include "fakes/pg_log.hh"
 
-#include <array>
-
 #include "fakes/pg_error.hh"
+#include "heddle/base/crc32.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/io/directory.hh"
@@ -14,24 +13,6 @@ namespace {
 
 constexpr std::string_view log_magic = "heddle-fakes-pg1";
 constexpr std::size_t record_head_bytes = 8;  // length and checksum
-
-/// CRC-32 with the polynomial 0xedb88320, as in zip and gzip.
-constexpr std::array<std::uint32_t, 256> checksum_table = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i != 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit != 8; ++bit) c = (c & 1) != 0 ? 0xedb88320u ^ c >> 1 : c >> 1;
-    table[i] = c;
-  }
-  return table;
-}();
-
-std::uint32_t checksum_of(std::uint32_t before, std::string_view bytes) {
-  std::uint32_t c = ~before;
-  for (const char each : bytes)
-    c = checksum_table[(c ^ static_cast<unsigned char>(each)) & 0xff] ^ c >> 8;
-  return ~c;
-}
 
 std::string record_of(const pg_changes& changes) {
   std::string out;
@@ -126,7 +107,7 @@ task<> pg_log::open(pg_store& into) {
     const std::string_view rest = bytes.substr(static_cast<std::size_t>(end_) + record_head_bytes);
     if (length == 0 || length > rest.size()) break;
     const std::string_view record = rest.substr(0, length);
-    if (checksum_of(checksum_, record) != checksum) break;
+    if (crc32(record, checksum_) != checksum) break;
     try {
       into.apply(changes_of(record));
     } catch (const pg_error& e) {
@@ -149,7 +130,7 @@ bool pg_log::has_room(const pg_changes& changes) const {
 
 task<> pg_log::append(const pg_changes& changes, bool sync) {
   const std::string record = record_of(changes);
-  const std::uint32_t checksum = checksum_of(checksum_, record);
+  const std::uint32_t checksum = crc32(record, checksum_);
   std::string bytes;
   put_number(bytes, static_cast<std::uint32_t>(record.size()), 4);
   put_number(bytes, checksum, 4);
