@@ -5,6 +5,7 @@
 
 #include "fakes/pg_error.hh"
 #include "fakes/pg_session.hh"
+#include "fakes/small_letters.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 
@@ -15,12 +16,6 @@ pg_result tagged(const char* tag) {
   pg_result made;
   made.tag = tag;
   return made;
-}
-
-std::string small_letters(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 constexpr std::size_t settings_max = 1000;  // settings that a session may have
