@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "fakes/dns_message.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/deadline.hh"
@@ -21,8 +22,6 @@ namespace {
 
 constexpr unsigned aliases_max = 16;  // in one answer
 constexpr std::size_t tcp_bytes_max = 65535;
-constexpr nanoseconds error_pause =
-    std::chrono::milliseconds(1);  // a lasting error is no busy loop
 
 /// The bytes of an address as a record holds them: 4 or 16.
 std::string address_bytes(const address& a) {
@@ -178,9 +177,7 @@ struct dns_server::core {
     std::string room(tcp_bytes_max, '\0');
     for (;;) {
       const auto got = co_await as_expected(udp.receive_from(room));
-      if (!got && (got.error() == std::errc::operation_canceled ||
-                   got.error() == std::errc::bad_file_descriptor))
-        co_return;
+      if (!got && ends_serving(got.error())) co_return;
       if (!got) {  // a client that has gone: the system tells it here
         co_await sleep_for(error_pause);
         continue;
@@ -221,22 +218,14 @@ struct dns_server::core {
   }
 
   task<> over_tcp(scope& s, const tcp_listener& tcp) {
-    for (;;) {
-      auto on = co_await as_expected(tcp.accept());
-      if (!on && (on.error() == std::errc::operation_canceled ||
-                  on.error() == std::errc::bad_file_descriptor))
-        co_return;
-      if (!on) {
-        co_await sleep_for(error_pause);
-        continue;
-      }
+    return accept_each(tcp, [this, &s](tcp_stream on) {
       if (s.live() >= options.connections_max) {
         ++dropped;
-        on->reset_on_close();
-        continue;
+        on.reset_on_close();
+      } else {
+        s.spawn(connection(std::move(on)));
       }
-      s.spawn(connection(std::move(*on)));
-    }
+    });
   }
 
   dns_options options;

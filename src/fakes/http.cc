@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -18,9 +19,10 @@
 #include "heddle/http/status.hh"
 
 namespace heddle::fakes {
-namespace {
 
-constexpr nanoseconds accept_pause = std::chrono::milliseconds(1);  // behind a failed accept
+using namespace detail;
+
+namespace {
 
 struct http_rule {
   std::string method, path;
@@ -261,40 +263,21 @@ struct scripted_http::core {
       http_answer a = whole ? choose(t.request) : plain_answer(t.refused_with, t.request.problem);
       goes_on = co_await answer(in, t.request, std::move(a), whole && t.keep_alive);
     }
-    if (!in.resets) co_await finish(in);
-  }
-
-  /// Closes a connection behind its last byte. Bytes that nothing reads would make the close a
-  /// reset, which can take the answer with it; so they are read for a while.
-  task<> finish(input& in) {
-    const auto ended = co_await as_expected(with_timeout(drain(in.on), options.linger));
-    if (!ended && ended.error() == std::errc::operation_canceled) throw failure(ended.error());
-  }
-  static task<> drain(const stream& on) {
-    on.shutdown_write();
-    while (received got = co_await on.receive()) got.release();
+    if (!in.resets) co_await finish(in.on, options.linger);
   }
 
   task<> accept_all(scope& s, const listener& door) {
-    for (;;) {
-      auto on = co_await as_expected(door.accept());
-      if (!on && (on.error() == std::errc::operation_canceled ||
-                  on.error() == std::errc::bad_file_descriptor))
-        co_return;
-      if (!on) {
-        co_await sleep_for(accept_pause);
-        continue;
-      }
+    return accept_each(door, [this, &s](stream on) {
       ++accepted;
       const bool full = open >= options.connections_max;
       if (full || refusals != 0) {
-        if (full || refuse_how == http_end::reset) on->reset_on_close();
+        if (full || refuse_how == http_end::reset) on.reset_on_close();
         if (!full) --refusals;
-        continue;
+        return;
       }
       ++open;
-      s.spawn(counted(std::move(*on), accepted));
-    }
+      s.spawn(counted(std::move(on), accepted));
+    });
   }
 
   task<> counted(stream on, std::uint64_t number) {

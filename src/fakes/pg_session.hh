@@ -71,7 +71,6 @@ class pg_session {
   task<std::optional<pg_message>> next_message(bool first);
   task<> handle(const pg_message& m);
   task<> flush();
-  task<> finish();
 
   // The simple and the extended protocol (pg_protocol.cc).
   task<> simple_query(std::string_view body);

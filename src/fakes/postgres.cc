@@ -4,12 +4,12 @@
 
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "fakes/pg_core.hh"
 #include "fakes/pg_error.hh"
 #include "fakes/pg_session.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/expected.hh"
-#include "heddle/core/sleep.hh"
 
 namespace heddle::fakes {
 
@@ -63,25 +63,18 @@ task<> postgres_server::core::session(stream on, bool full) {
 
 task<> postgres_server::core::accept_all(scope& s, const listener& door) {
   co_await prepare();
-  for (;;) {
-    auto on = co_await as_expected(door.accept());
-    if (!on && (on.error() == std::errc::operation_canceled ||
-                on.error() == std::errc::bad_file_descriptor))
-      co_return;
-    if (!on) {
-      co_await sleep_for(std::chrono::milliseconds(1));  // a lasting error is no busy loop
-      continue;
-    }
+  const auto take = [this, &s](stream on) {
     ++counters.connections;
     // Some more than the limit get in to be told so, or to send a CancelRequest.
     const bool full = sessions.size() >= options.connections_max;
     if (faults.connections == postgres_faults::door::resets ||
         s.live() >= std::size_t{2} * options.connections_max + 2) {
-      on->reset_on_close();
-      continue;
+      on.reset_on_close();
+    } else {
+      s.spawn(session(std::move(on), full));
     }
-    s.spawn(session(std::move(*on), full));
-  }
+  };
+  co_await accept_each(door, take);
 }
 
 postgres_server::postgres_server(postgres_options options)
