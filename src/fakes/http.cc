@@ -140,7 +140,7 @@ struct scripted_http::core {
   struct input {
     stream on;
     std::string bytes;
-    bool resets = false;  // the connection is to end by a reset
+    bool gone = false;  // it was reset, or broke: there is no last byte to wait for
   };
 
   /// Waits for more bytes; false at the end of the stream, and if it broke or was idle too long.
@@ -150,6 +150,15 @@ struct scripted_http::core {
     if (!got || got->empty()) co_return false;
     in.bytes += got->text();
     co_return true;
+  }
+
+  /// Reads up to the end of the connection, however long that takes.
+  static task<> wait_for_end(const stream& on) {
+    for (;;) {
+      auto got = co_await as_expected(on.receive());
+      if (!got && got.error() == std::errc::operation_canceled) throw failure(got.error());
+      if (!got || got->empty()) co_return;
+    }
   }
 
   /// Sends bytes; false if the connection is gone.
@@ -235,7 +244,8 @@ struct scripted_http::core {
   task<bool> answer(input& in, const http_request& to, http_answer a, bool keep_alive) {
     if (a.delay > nanoseconds::zero()) co_await sleep_for(a.delay);
     if (a.silent) {
-      while (co_await more(in)) in.bytes.clear();
+      co_await wait_for_end(in.on);
+      in.gone = true;
       co_return false;
     }
     const bool last = !keep_alive || a.end != http_end::keep;
@@ -243,10 +253,10 @@ struct scripted_http::core {
     const bool cut = a.cut_after && *a.cut_after < bytes.size();
     if (cut) bytes.resize(static_cast<std::size_t>(*a.cut_after));
     const bool sent = co_await send(in.on, std::move(bytes));
-    if (!sent) in.resets = true;
+    if (!sent) in.gone = true;
     if (sent && a.end == http_end::reset) {
       in.on.reset_on_close();
-      in.resets = true;
+      in.gone = true;
     }
     co_return sent && !cut && !last;
   }
@@ -263,7 +273,7 @@ struct scripted_http::core {
       http_answer a = whole ? choose(t.request) : plain_answer(t.refused_with, t.request.problem);
       goes_on = co_await answer(in, t.request, std::move(a), whole && t.keep_alive);
     }
-    if (!in.resets) co_await finish(in.on, options.linger);
+    if (!in.gone) co_await finish(in.on, options.linger);
   }
 
   task<> accept_all(scope& s, const listener& door) {
