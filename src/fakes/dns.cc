@@ -270,6 +270,13 @@ void dns_server::remove(std::string_view name) {
 
 void dns_server::set_faults(std::string_view name, dns_faults faults) {
   if (!name.empty()) static_cast<void>(checked_name(name));
+  if (faults.code > dns_code(15))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "dns_faults::code has four bits, and cannot be " +
+                      std::to_string(static_cast<unsigned>(faults.code)));
+  if (faults.delay < nanoseconds::zero())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "dns_faults::delay is negative");
   core_->faults[dns_plain_name(name)] = faults;
 }
 

@@ -42,6 +42,8 @@ void check_answer(std::string_view method, const http_answer& answer) {
                 "a rule's status is from 200 to 999, not " + std::to_string(answer.status));
   if (answer.chunk_bytes == 0)
     refuse_rule(std::errc::invalid_argument, "http_answer::chunk_bytes must be 1 or more");
+  if (answer.delay < nanoseconds::zero())
+    refuse_rule(std::errc::invalid_argument, "http_answer::delay is negative");
   for (const http_field& f : answer.fields)
     if (!http::token_valid(f.name) || !http::value_valid(f.value))
       refuse_rule(std::errc::invalid_argument, "a field cannot be sent: " + f.name);

@@ -87,6 +87,9 @@ task<> postgres_server::serve(const listener& door) {
 }
 
 void postgres_server::set_faults(postgres_faults faults) {
+  if (faults.delay < nanoseconds::zero())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "postgres_faults::delay is negative");
   core_->faults = faults;
   ++core_->faults_epoch;
   core_->faults_changed.notify_all();

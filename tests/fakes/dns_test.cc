@@ -226,5 +226,12 @@ DRIVER_TEST(fakes_dns,
   }));
 }
 
+HEDDLE_TEST(fakes_dns, "faults with a code beyond four bits or a negative delay are refused") {
+  dns_server server;
+  EXPECT_THROW(server.set_faults("", {.code = dns_code(99)}), failure);
+  EXPECT_THROW(server.set_faults("a", {.delay = -1ns}), failure);
+  EXPECT_NO_THROW(server.set_faults("a", {.code = dns_code(15)}));
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -173,6 +173,9 @@ DRIVER_TEST(fakes_http,
     bad.status = 100;
     EXPECT_THROW(server.on("GET", "/", bad), failure);
     bad.status = 200;
+    bad.delay = -1ns;
+    EXPECT_THROW(server.on("GET", "/", bad), failure);
+    bad.delay = 0ns;
     bad.fields.push_back({"A", "b\r\nC: d"});
     EXPECT_THROW(server.on("GET", "/", bad), failure);
   }));

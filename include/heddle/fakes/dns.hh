@@ -56,7 +56,7 @@ struct dns_question {
 
 /// How answers depart from the table. Defaults are the ordinary answer.
 struct dns_faults {
-  dns_code code = dns_code::no_error;  ///< another code: no records are sent
+  dns_code code = dns_code::no_error;  ///< another code, up to 15: no records are sent
   nanoseconds delay{0};                ///< the time before the answer
   bool silent = false;                 ///< no answer at all
   bool truncated = false;       ///< over UDP an answer without records that asks to come by TCP
@@ -87,8 +87,9 @@ struct dns_options {
 /// Thread: one color, that of serve(); the table may change while it runs.
 /// Owns: the table and the questions. It, the socket and the listener outlive serve().
 /// Cancel: serve() ends, with its connections and the answers that wait.
-/// Fails: the functions that change the table throw failure: invalid_argument for a text that is no
-///   name (RFC 1035 section 2.3.4), no_buffer_space beyond records_max.
+/// Fails: the functions that change the table or the faults throw failure: invalid_argument for a
+///   text that is no name (RFC 1035 section 2.3.4), a code beyond 15 and a negative delay,
+///   no_buffer_space beyond records_max.
 class dns_server {
  public:
   explicit dns_server(dns_options options = dns_options());
