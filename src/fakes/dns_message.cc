@@ -149,11 +149,8 @@ std::string dns_wire_name(std::string_view text) {
   return out.size() <= dns_name_bytes_max ? out : std::string();
 }
 
-std::string dns_plain_name(std::string_view text) {
-  // A dot behind a backslash belongs to the label.
-  if (text.size() > 1 && text.ends_with('.') && text[text.size() - 2] != '\\')
-    text.remove_suffix(1);
-  return small_letters(std::string(text));
+std::string dns_name_key(std::string_view text) {
+  return small_letters(dns_wire_name(text));  // a length is no letter: it is at most 63
 }
 
 dns_asked read_dns_question(std::string_view message) {

@@ -78,7 +78,8 @@ struct dns_options {
 /// The answer to a name follows aliases in the table, up to 16. A name with records, but none of
 /// the type, gets an empty answer; a name without any gets NXDOMAIN. Both carry a SOA record whose
 /// minimum is dns_options::ttl, so that resolvers may cache them (RFC 2308). Names are compared
-/// without regard to case. Types other than A, AAAA and CNAME have no records.
+/// without regard to case and escapes: "a b" is "a\032b" (RFC 1035 section 5.1). Types other than
+/// A, AAAA and CNAME have no records.
 ///
 /// An answer of more than 512 bytes, or than the client takes with EDNS (RFC 6891), is truncated
 /// over UDP. A message that is no question gets FORMERR; messages shorter than a header and
