@@ -115,8 +115,8 @@ struct dns_server::core {
       }
       if (found) return answer;
       if (alias == nullptr) break;
+      if (aliases == aliases_max) return answer;
       answer.answers.push_back(*alias);
-      if (aliases + 1 == aliases_max) return answer;
       name = small_letters(alias->data);
     }
     answer.authorities.push_back(zone());

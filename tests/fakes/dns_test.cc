@@ -240,6 +240,21 @@ HEDDLE_TEST(fakes_dns, "a name is the same however its bytes are written") {
   }));
 }
 
+HEDDLE_TEST(fakes_dns, "16 aliases lead to an address, and 17 do not") {
+  runtime rt(std::make_unique<sim_driver>());
+  rt.run(with_dns([](dns_server& server, address at) -> task<> {
+    using namespace std::string_literals;
+    for (char c = 'a'; c != 'a' + 17; ++c)
+      server.add_alias(std::string(1, c), std::string(1, static_cast<char>(c + 1)));
+    server.add_address("r", ip("192.0.2.1"));  // the end of the aliases of "a"
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\1b\0"s, fakes::dns_type_a)), 17);
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\1a\0"s, fakes::dns_type_a)), 16);
+    server.remove("r");
+    server.add_alias("r", "a");  // a loop
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\1a\0"s, fakes::dns_type_a)), 16);
+  }));
+}
+
 HEDDLE_TEST(fakes_dns, "faults with a code beyond four bits or a negative delay are refused") {
   dns_server server;
   EXPECT_THROW(server.set_faults("", {.code = dns_code(99)}), failure);
