@@ -113,8 +113,9 @@ class dns_server {
   /// Ends all faults.
   void clear_faults() noexcept;
 
-  /// Answers over UDP and TCP until it is cancelled or a listener has finished.
+  /// Answers over UDP and TCP until it is cancelled, or both have finished.
   [[nodiscard]] task<> serve(const udp_socket& udp, const tcp_listener& tcp);
+  /// Answers until it is cancelled, or the socket or listener is closed.
   [[nodiscard]] task<> serve_udp(const udp_socket& udp);
   [[nodiscard]] task<> serve_tcp(const tcp_listener& tcp);
 
