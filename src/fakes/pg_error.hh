@@ -44,6 +44,7 @@ inline constexpr const char* disk_full = "53100";
 inline constexpr const char* too_many_connections = "53300";
 inline constexpr const char* limit_reached = "53400";
 inline constexpr const char* too_complex = "54000";
+inline constexpr const char* too_many_columns = "54011";
 inline constexpr const char* wrong_state = "55000";
 inline constexpr const char* query_canceled = "57014";
 inline constexpr const char* starting_up = "57P03";

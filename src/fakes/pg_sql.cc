@@ -37,6 +37,15 @@ constexpr std::string_view other_commands[] = {
     "prepare",  "refresh",    "reindex", "release", "reset",      "revoke", "savepoint", "table",
     "truncate", "unlisten",   "vacuum",  "values",  "with"};
 
+constexpr std::size_t columns_max = 1664;  // of a result, as in PostgreSQL
+
+/// Counts a column that is asked for; "*" is both of a table.
+void count_column(std::size_t& columns, bool star) {
+  columns += star ? 2 : 1;
+  if (columns > columns_max)
+    throw pg_error(sqlstate::too_many_columns, "target lists can have at most 1664 entries");
+}
+
 class sql_parser {
  public:
   explicit sql_parser(std::string_view text) : tokens_(sql_tokens(text)) {}
@@ -184,7 +193,9 @@ class sql_parser {
                         !is_word("false"));
     if (!plain && !is_symbol("*")) return select_values();
     made_.is = sql_statement::kind::select_rows;
+    std::size_t columns = 0;
     do {
+      count_column(columns, is_symbol("*"));
       made_.columns.push_back(take_symbol("*") ? std::string("*") : name("a column"));
       made_.labels.push_back(take_word("as") ? name("a name") : made_.columns.back());
     } while (take_symbol(","));
@@ -202,7 +213,9 @@ class sql_parser {
   sql_statement select_values() {
     made_.is = sql_statement::kind::select_values;
     made_.rows.emplace_back();
+    std::size_t columns = 0;
     do {
+      count_column(columns, false);
       made_.rows[0].push_back(value());
       made_.labels.push_back(take_word("as") ? name("a name") : std::string("?column?"));
     } while (take_symbol(","));
