@@ -32,7 +32,7 @@ struct postgres_server::core {
 
   task<> prepare();
   task<> accept_all(scope& s, const listener& door);
-  task<> session(stream on, bool full);
+  task<> session(stream on);
 
   postgres_options options;
   postgres_faults faults;
@@ -43,6 +43,7 @@ struct postgres_server::core {
   mutex commits;
   std::list<detail::pg_session*> sessions;
   std::uint32_t last_number = 0;  // number of the newest session
+  std::uint32_t served = 0;       // sessions within connections_max
   postgres_counters counters;
 };
 

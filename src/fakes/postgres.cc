@@ -53,7 +53,14 @@ task<> postgres_server::core::prepare() {
   if (!log.is_open()) co_await log.open(store);
 }
 
-task<> postgres_server::core::session(stream on, bool full) {
+task<> postgres_server::core::session(stream on) {
+  const bool full = served >= options.connections_max;
+  struct place {
+    std::uint32_t& served;
+    bool taken;
+    ~place() { served -= taken ? 1 : 0; }
+  } const own_place{served, !full};
+  served += full ? 0 : 1;
   pg_session own(*this, std::move(on), ++last_number);
   const auto ended = co_await as_expected(own.run(full));
   // Broken connections end alone; a cancelled task ends with serve().
@@ -65,13 +72,12 @@ task<> postgres_server::core::accept_all(scope& s, const listener& door) {
   co_await prepare();
   const auto take = [this, &s](stream on) {
     ++counters.connections;
-    // Some more than the limit get in to be told so, or to send a CancelRequest.
-    const bool full = sessions.size() >= options.connections_max;
+    // As many again as the limit get in, to be told so or to send a CancelRequest.
     if (faults.connections == postgres_faults::door::resets ||
-        s.live() >= std::size_t{2} * options.connections_max + 2) {
+        s.live() >= std::size_t{2} * options.connections_max) {
       on.reset_on_close();
     } else {
-      s.spawn(session(std::move(on), full));
+      s.spawn(session(std::move(on)));
     }
   };
   co_await accept_each(door, take);

@@ -37,5 +37,36 @@ HEDDLE_TEST(fakes_limits, "a result has at most 1,664 columns, and * counts as t
   });
 }
 
+HEDDLE_TEST(fakes_limits, "many connections at once do not exceed connections_max") {
+  postgres_options options;
+  options.connections_max = 2;
+  const auto body = [](postgres_server& server, address at) -> task<> {
+    std::vector<pg_client> all(5);
+    std::vector<std::string> got(5);
+    const auto connect_one = [](pg_client& c, std::string& out, address to) -> task<> {
+      out = co_await c.connect(to);
+    };
+    const auto connect_all = [&](scope& s) -> task<> {
+      for (std::size_t i = 0; i != all.size(); ++i) s.spawn(connect_one(all[i], got[i], at));
+      co_return;
+    };
+    co_await with_scope(connect_all);
+    std::map<std::string, int> counts;
+    for (const std::string& each : got) ++counts[each.substr(each.rfind(' ') + 1)];
+    EXPECT_EQ(counts, (std::map<std::string, int>{{"Z(I)", 2}, {"end", 2}, {"reset", 1}}));
+    // A connection that was refused takes no place.
+    for (std::size_t i = 0; i != all.size(); ++i) {
+      if (!got[i].ends_with("Z(I)")) continue;
+      all[i].put('X', {});
+      EXPECT_EQ(co_await all[i].send(), " end");
+      break;
+    }
+    while (server.connections_open() > 1) co_await sleep_for(1ms);
+    pg_client again;
+    EXPECT_TRUE((co_await again.connect(at)).ends_with("Z(I)"));
+  };
+  simulate(body, options);
+}
+
 }  // namespace
 }  // namespace heddle::test
