@@ -212,6 +212,7 @@ task<> pg_session::run(bool full) {
     broken = e;  // a breach of the protocol: the session cannot go on
   }
   if (broken) {
+    roll_back();  // sending the error may take long
     const std::string why = broken->what();
     const start refused = co_await refuse(broken->sqlstate(), why);
     how = refused;

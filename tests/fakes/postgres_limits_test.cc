@@ -68,5 +68,26 @@ HEDDLE_TEST(fakes_limits, "many connections at once do not exceed connections_ma
   simulate(body, options);
 }
 
+HEDDLE_TEST(fakes_limits, "a breach of the protocol rolls back before its error is sent") {
+  postgres_options options;
+  options.transactions_max = 1;
+  const auto body = [](postgres_server& server, address at) -> task<> {
+    pg_client broken, other;
+    co_await broken.connect(at);
+    co_await other.connect(at);
+    co_await broken.query("CREATE TABLE t (k text primary key, v text)");
+    co_await broken.query("BEGIN; SELECT k FROM t");
+    server.set_faults({.silent = true});  // the error waits
+    broken.put('?', "what");
+    static_cast<void>(co_await as_expected(with_timeout(broken.send(), 1s)));
+    static_cast<void>(co_await as_expected(
+        with_timeout(other.query("INSERT INTO t VALUES ('a', '1')"), 1s)));
+    EXPECT_EQ(server.rows("t").size(), 1U);
+    server.set_faults({});
+    EXPECT_EQ(co_await broken.answers(), "E(08P01) end");
+  };
+  simulate(body, options);
+}
+
 }  // namespace
 }  // namespace heddle::test
