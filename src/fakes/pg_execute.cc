@@ -3,6 +3,8 @@
 #include "fakes/pg_execute.hh"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "fakes/pg_error.hh"
 
@@ -142,14 +144,19 @@ pg_result insert(pg_transaction& in, const sql_statement& s,
   const sql_table t = table_of(s, in);
   std::vector<std::string> columns = s.columns;
   if (columns.empty()) columns = {t.key, t.value};
-  for (const std::string& c : columns) check_column(t, c);
-  if (columns.size() > 1 && columns[0] == columns[1])
-    throw pg_error("42701", "column \"" + columns[0] + "\" is named twice");
+  std::set<std::string_view> named;
+  for (const std::string& c : columns) {
+    check_column(t, c);
+    if (!named.insert(c).second)
+      throw pg_error(sqlstate::duplicate_column,
+                     "column \"" + c + "\" specified more than once");
+  }
   if (!s.conflict_column.empty()) need_key(t, s.conflict_column, "ON CONFLICT");
   if (s.assigned) need_value(t, s.assigned->column);
   if (s.assigned && s.assigned->value.is == sql_value::kind::excluded)
     need_value(t, s.assigned->value.text);
   std::uint64_t count = 0;
+  std::set<std::string> changed;  // keys that ON CONFLICT DO UPDATE has inserted or updated
   for (const std::vector<sql_value>& row : s.rows) {
     if (row.size() > columns.size() || (row.size() < columns.size() && !s.columns.empty()))
       throw pg_error(sqlstate::syntax_error, "INSERT has " + std::to_string(row.size()) +
@@ -167,6 +174,9 @@ pg_result insert(pg_transaction& in, const sql_statement& s,
       throw pg_error(sqlstate::duplicate_key, "duplicate key value violates unique constraint \"" +
                                                   t.name + "_pkey\": \"" + *key + '"');
     if (exists && s.conflict == sql_conflict::nothing) continue;
+    if (s.conflict == sql_conflict::update && !changed.insert(*key).second)
+      throw pg_error(sqlstate::row_changed_twice,
+                     "ON CONFLICT DO UPDATE command cannot affect row a second time");
     if (exists && s.assigned->value.is != sql_value::kind::excluded)
       value = stored_value(s.assigned->value, parameters);
     in.write(at, std::move(value));

@@ -89,5 +89,24 @@ HEDDLE_TEST(fakes_limits, "a breach of the protocol rolls back before its error 
   simulate(body, options);
 }
 
+HEDDLE_TEST(fakes_limits, "an INSERT may not name a column or update a row twice") {
+  simulate([](postgres_server& server, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    co_await c.query("CREATE TABLE t (k text primary key, v text)");
+    const std::string update = " ON CONFLICT (k) DO UPDATE SET v = EXCLUDED.v";
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('z', '1'), ('z', '2')" + update),
+              "E(21000) Z(I)");
+    EXPECT_TRUE(server.rows("t").empty());
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('z', '1'), ('y', '2')" + update),
+              "C(INSERT 0 2) Z(I)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('z', '3')" + update), "C(INSERT 0 1) Z(I)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('x', '1'), ('x', '2') ON CONFLICT DO NOTHING"),
+              "C(INSERT 0 1) Z(I)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t (k, v, k) VALUES ('a', '1', 'b')"), "E(42701) Z(I)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t (k, k) VALUES ('a', 'b')"), "E(42701) Z(I)");
+  });
+}
+
 }  // namespace
 }  // namespace heddle::test
