@@ -23,13 +23,14 @@ std::uint64_t bytes_of(const pg_place& at, const pg_row& row) {
 pg_store::sums pg_store::sums_after(const pg_changes& changes) const {
   sums after = sums_;
   for (const auto& [at, row] : changes) {
+    std::uint64_t& count = at.table.empty() ? after.tables : after.rows;
     const auto old = versions_.find(at);
     if (old != versions_.end() && old->second.row) {
-      --after.rows;
+      --count;
       after.bytes -= bytes_of(at, old->second.row);
     }
     if (row) {
-      ++after.rows;
+      ++count;
       after.bytes += bytes_of(at, row);
     }
   }
@@ -38,9 +39,14 @@ pg_store::sums pg_store::sums_after(const pg_changes& changes) const {
 
 void pg_store::check_room(const pg_changes& changes) const {
   const sums after = sums_after(changes);
-  if (after.rows > options_.rows_max && after.rows > sums_.rows)
-    throw pg_error(sqlstate::disk_full, "too many rows: postgres_options::rows_max allows " +
-                                            std::to_string(options_.rows_max));
+  const auto check = [this](std::uint64_t now, std::uint64_t before, const char* what) {
+    if (now > options_.rows_max && now > before)
+      throw pg_error(sqlstate::disk_full, std::string("too many ") + what +
+                                              ": postgres_options::rows_max allows " +
+                                              std::to_string(options_.rows_max));
+  };
+  check(after.rows, sums_.rows, "rows");
+  check(after.tables, sums_.tables, "tables");
   if (after.bytes > options_.data_bytes_max && after.bytes > sums_.bytes)
     throw pg_error(sqlstate::disk_full, "too much data: postgres_options::data_bytes_max allows " +
                                             std::to_string(options_.data_bytes_max) + " bytes");

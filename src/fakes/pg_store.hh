@@ -63,7 +63,7 @@ class pg_store {
     std::uint64_t commit = 0;
   };
   struct sums {
-    std::uint64_t rows = 0, bytes = 0;
+    std::uint64_t rows = 0, tables = 0, bytes = 0;
   };
   [[nodiscard]] sums sums_after(const pg_changes& changes) const;
   void forget_tombstones();

@@ -108,5 +108,22 @@ HEDDLE_TEST(fakes_limits, "an INSERT may not name a column or update a row twice
   });
 }
 
+HEDDLE_TEST(fakes_limits, "rows_max counts rows of tables, and the tables on their own") {
+  postgres_options options;
+  options.rows_max = 2;
+  const auto body = [](postgres_server& server, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    co_await c.query("CREATE TABLE t (k text primary key, v text)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('1', ''), ('2', '')"), "C(INSERT 0 2) Z(I)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('3', '')"), "E(53100) Z(I)");
+    EXPECT_EQ(co_await c.query("CREATE TABLE u (k text primary key, v text)"),
+              "C(CREATE TABLE) Z(I)");
+    EXPECT_EQ(co_await c.query("CREATE TABLE w (k text primary key, v text)"), "E(53100) Z(I)");
+    EXPECT_EQ(server.rows("t").size(), 2U);
+  };
+  simulate(body, options);
+}
+
 }  // namespace
 }  // namespace heddle::test

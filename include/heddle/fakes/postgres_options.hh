@@ -26,7 +26,7 @@ struct postgres_options {
   std::uint32_t message_bytes_max = 1024 * 1024;   ///< a longer message ends the connection
   std::uint32_t statement_bytes_max = 256 * 1024;  ///< bytes of a text of SQL; 54000 beyond
   std::uint32_t statements_max = 1000;             ///< prepared by a connection, and portals; 54000
-  std::uint32_t rows_max = 100'000;                ///< in all tables; 53100 beyond
+  std::uint32_t rows_max = 100'000;                ///< in all tables, and tables; 53100
   std::uint64_t data_bytes_max = std::uint64_t{256} << 20;  ///< keys and values; 53100 beyond
   std::uint32_t transaction_rows_max =
       100'000;  ///< read by key or written by a transaction, or in portals; 54000
