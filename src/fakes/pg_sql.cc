@@ -358,11 +358,7 @@ class sql_parser {
     if (!take_word("session")) static_cast<void>(take_word("local"));
     made_.table = name("a name");
     while (take_symbol(".")) made_.table += '.' + name("a name");
-    if (take_symbol("=")) {
-      // The value follows.
-    } else if (!take_word("to") && is_symbol(";")) {
-      wrong("\"=\" and a value");
-    }
+    if (!take_symbol("=")) static_cast<void>(take_word("to"));
     if (now().is == sql_token::kind::end || is_symbol(";")) wrong("a value");
     for (; now().is != sql_token::kind::end && !is_symbol(";"); step()) {
       if (now().is == sql_token::kind::parameter) wrong("a value");
