@@ -93,9 +93,11 @@ class pg_session {
   task<pg_result> end_block(bool commits);
   task<> commit_transaction();
   void roll_back() noexcept;
+  void forget_transaction() noexcept;
   pg_transaction& transaction();
   void check_not_failed(const sql_statement& s) const;
   void check_length(std::string_view sql) const;
+  pg_result set(const sql_statement& s);
   pg_result show(const std::string& name) const;
 
   postgres_server::core& home_;
@@ -108,6 +110,7 @@ class pg_session {
   std::map<std::string, prepared> statements_;
   std::map<std::string, portal> portals_;
   std::map<std::string, std::string> settings_;
+  std::map<std::string, std::string> local_settings_;  // of SET LOCAL, until the transaction ends
   std::unique_ptr<pg_transaction> transaction_;
   std::optional<cancel_source> waiting_;  // while a statement waits
   block block_ = block::idle;

@@ -355,7 +355,7 @@ class sql_parser {
   sql_statement set() {
     form_ = form_set;
     made_.is = sql_statement::kind::set;
-    if (!take_word("session")) static_cast<void>(take_word("local"));
+    if (!take_word("session")) made_.local = take_word("local");
     made_.table = name("a name");
     while (take_symbol(".")) made_.table += '.' + name("a name");
     if (!take_symbol("=")) static_cast<void>(take_word("to"));

@@ -59,6 +59,7 @@ struct sql_statement {
   bool if_not_exists = false;
   bool read_only = false;        ///< BEGIN READ ONLY
   bool as_start = false;         ///< START TRANSACTION, for the answer's tag
+  bool local = false;            ///< SET LOCAL
   std::string text = {};         ///< the value of SET
   std::uint32_t parameters = 0;  ///< the highest number of a parameter
 };

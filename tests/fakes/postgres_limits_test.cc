@@ -125,5 +125,39 @@ HEDDLE_TEST(fakes_limits, "rows_max counts rows of tables, and the tables on the
   simulate(body, options);
 }
 
+HEDDLE_TEST(fakes_limits, "a setting that exists can be changed when there is room for no other") {
+  simulate([](postgres_server&, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    std::string got;
+    for (int i = 0; i != 1000 && !got.starts_with("E"); ++i)
+      got = co_await c.query("SET a.b" + std::to_string(i) + " = 'x'");
+    EXPECT_EQ(got, "E(54000) Z(I)");
+    EXPECT_EQ(co_await c.query("SET A.B0 = 'y'; SHOW a.b0"),
+              "C(SET) T(a.b0) D(y) C(SHOW) Z(I)");
+  });
+}
+
+HEDDLE_TEST(fakes_limits, "SET LOCAL ends with its transaction, committed or not") {
+  simulate([](postgres_server&, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    co_await c.query("SET a.b = 'kept'");
+    for (const char* end : {"COMMIT", "ROLLBACK"}) {
+      EXPECT_EQ(co_await c.query("BEGIN; SET LOCAL a.b = 'short'; SHOW a.b"),
+                "C(BEGIN) C(SET) T(a.b) D(short) C(SHOW) Z(T)");
+      co_await c.query(end);
+      EXPECT_EQ(co_await c.query("SHOW a.b"), "T(a.b) D(kept) C(SHOW) Z(I)");
+    }
+    co_await c.query("BEGIN; SET LOCAL a.b = 'short'; SELECT nothing");
+    co_await c.query("ROLLBACK");
+    EXPECT_EQ(co_await c.query("SHOW a.b"), "T(a.b) D(kept) C(SHOW) Z(I)");
+    EXPECT_EQ(co_await c.query("SET LOCAL a.c = 'none'"), "N(25P01) C(SET) Z(I)");
+    EXPECT_EQ(co_await c.query("SHOW a.c"), "E(42704) Z(I)");
+    co_await c.query("BEGIN; SET LOCAL a.b = 'short'; SET a.b = 'long'; COMMIT");
+    EXPECT_EQ(co_await c.query("SHOW a.b"), "T(a.b) D(long) C(SHOW) Z(I)");
+  });
+}
+
 }  // namespace
 }  // namespace heddle::test
