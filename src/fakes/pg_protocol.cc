@@ -171,6 +171,8 @@ void pg_session::bind(std::string_view body) {
     if (made.formats[made.formats.size() == 1 ? 0 : i] != 0 && made.columns[i].type != pg_text)
       throw pg_error(sqlstate::not_supported,
                      "the fake gives columns of other types than text in text format only");
+  portals_.erase(asked.portal);
+  check_held(made);
   portals_.insert_or_assign(asked.portal, std::move(made));
   put_message(out_, '2', {});
 }
@@ -229,7 +231,7 @@ task<> pg_session::execute(std::string_view body) {
     auto own = portals_.extract(at);
     portal& p = own.mapped();
     p.result = co_await run_statement(*p.statement, p.values);
-    check_rows_held(p);
+    check_held(p);
     co_await give_rows(*p.result, p.next, p.columns.empty() ? 0 : most);
     using kind = sql_statement::kind;
     if (p.statement->is != kind::commit && p.statement->is != kind::rollback)
@@ -239,11 +241,20 @@ task<> pg_session::execute(std::string_view body) {
   co_await give_rows(*at->second.result, at->second.next, most);
 }
 
-/// Portals keep the rows that were not fetched, so all of a session have a limit in common.
-void pg_session::check_rows_held(const portal& p) const {
-  std::size_t held = p.result->rows.size();
-  for (const auto& [name, other] : portals_)
-    if (other.result) held += other.result->rows.size();
+/// Checks a portal beside those of the list: they keep their parameters, and rows that were not
+/// fetched, so all of a session have limits in common.
+void pg_session::check_held(const portal& p) const {
+  std::size_t held = 0;
+  std::uint64_t bytes = 0;
+  const auto count = [&](const portal& each) {
+    for (const pg_value& v : each.values) bytes += sizeof v + (v ? v->size() : 0);
+    if (!each.result) return;
+    held += each.result->rows.size();
+    bytes += each.result->bytes;
+  };
+  count(p);
+  for (const auto& [name, other] : portals_) count(other);
+  check_bytes_held(home_.options, bytes, "portals");
   const std::uint32_t most = home_.options.transaction_rows_max;
   if (held > most)
     throw pg_error(sqlstate::too_complex,

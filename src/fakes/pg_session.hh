@@ -82,7 +82,7 @@ class pg_session {
   void close(std::string_view body);
   task<> sync();
   task<> give_rows(pg_result& r, std::size_t& next, std::uint32_t most);
-  void check_rows_held(const portal& p) const;
+  void check_held(const portal& p) const;
   void report(const pg_error& e);
   void ready();
 

@@ -20,6 +20,14 @@ std::uint64_t bytes_of(const pg_place& at, const pg_row& row) {
 
 }  // namespace
 
+void check_bytes_held(const postgres_options& options, std::uint64_t bytes, const char* what) {
+  if (bytes > options.transaction_bytes_max)
+    throw pg_error(sqlstate::too_complex,
+                   std::string("too many bytes in ") + what +
+                       ": postgres_options::transaction_bytes_max allows " +
+                       std::to_string(options.transaction_bytes_max));
+}
+
 pg_store::sums pg_store::sums_after(const pg_changes& changes) const {
   sums after = sums_;
   for (const auto& [at, row] : changes) {
@@ -103,13 +111,18 @@ void pg_transaction::check(const std::string& table) const {
 
 void pg_transaction::note(const pg_place& at) {
   check(at);
-  reads_.insert(at);
+  if (reads_.insert(at).second) count_bytes(at.table.size() + at.key.size());
   const std::uint32_t most = store_.options_.transaction_rows_max;
   if (reads_.size() > most)
     throw pg_error(
         sqlstate::too_complex,
         "too many rows in a transaction: postgres_options::transaction_rows_max allows " +
             std::to_string(most));
+}
+
+void pg_transaction::count_bytes(std::uint64_t more) {
+  bytes_ += more;
+  check_bytes_held(store_.options_, bytes_, "a transaction");
 }
 
 pg_row pg_transaction::read(const pg_place& at) {
@@ -139,7 +152,10 @@ std::vector<std::pair<std::string, pg_value>> pg_transaction::scan(const std::st
 
 void pg_transaction::write(const pg_place& at, pg_row row) {
   note(at);
-  writes_[at] = std::move(row);
+  pg_row& own = writes_[at];
+  bytes_ -= own && *own ? (*own)->size() : 0;
+  own = std::move(row);
+  count_bytes(own && *own ? (*own)->size() : 0);
 }
 
 void pg_transaction::validate() const {

@@ -159,5 +159,55 @@ HEDDLE_TEST(fakes_limits, "SET LOCAL ends with its transaction, committed or not
   });
 }
 
+HEDDLE_TEST(fakes_limits, "bytes of a transaction, a result and portals are bounded") {
+  postgres_options options;
+  options.transaction_bytes_max = 20'000;
+  const auto body = [](postgres_server&, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    const std::string large(1000, 'x');
+    const auto refused = [&c](const std::string& got) {
+      EXPECT_NE(got.find("E(54000)"), std::string::npos) << got;
+      EXPECT_NE(c.last_text.find("transaction_bytes_max"), std::string::npos) << c.last_text;
+    };
+    co_await c.query("CREATE TABLE t (k text primary key, v text)");
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('a', '" + large + "')"),
+              "C(INSERT 0 1) Z(I)");
+    // Writes count with their values, and a value that is replaced counts no longer.
+    co_await c.query("BEGIN");
+    for (int i = 0; i != 40; ++i)
+      EXPECT_EQ(co_await c.query("UPDATE t SET v = '" + large + "' WHERE k = 'a'"),
+                "C(UPDATE 1) Z(T)");
+    std::string got;
+    for (int i = 0; i != 25 && !got.starts_with("E"); ++i)
+      got = co_await c.query("INSERT INTO t VALUES ('b" + std::to_string(i) + "', '" + large + "')");
+    refused(got);
+    co_await c.query("ROLLBACK");
+    // Keys that were read.
+    co_await c.query("BEGIN");
+    got.clear();
+    for (int i = 0; i != 25 && !got.starts_with("E"); ++i)
+      got = co_await c.query("SELECT v FROM t WHERE k = '" + large + std::to_string(i) + "'");
+    refused(got);
+    co_await c.query("ROLLBACK");
+    // One row.
+    refused(co_await c.query("SELECT " + repeated("v", 25) + " FROM t"));
+    c.parse("", "SELECT " + repeated("$1", 25)).bind("", "", {large}).execute("").put('S', {});
+    refused(co_await c.send());
+    // Portals: each below the limit, all of them beyond it.
+    c.parse("p", "SELECT " + repeated("v", 6) + " FROM t");
+    for (const char* name : {"1", "2", "3", "4"}) c.bind(name, "p", {}).execute(name);
+    c.put('S', {});
+    refused(co_await c.send());
+    c.parse("q", "SELECT $1::text");
+    for (int i = 0; i != 25; ++i) c.bind(std::to_string(i), "q", {large});
+    c.put('S', {});
+    refused(co_await c.send());
+    c.bind("1", "p", {}).execute("1").bind("2", "p", {}).execute("2").put('S', {});
+    EXPECT_TRUE((co_await c.send()).ends_with("C(SELECT 1) Z(I)"));
+  };
+  simulate(body, options);
+}
+
 }  // namespace
 }  // namespace heddle::test

@@ -28,8 +28,11 @@ struct postgres_options {
   std::uint32_t statements_max = 1000;             ///< prepared by a connection, and portals; 54000
   std::uint32_t rows_max = 100'000;                ///< in all tables, and tables; 53100
   std::uint64_t data_bytes_max = std::uint64_t{256} << 20;  ///< keys and values; 53100 beyond
-  std::uint32_t transaction_rows_max =
-      100'000;  ///< read by key or written by a transaction, or in portals; 54000
+  /// Rows that a transaction reads by key or writes, and rows in portals of a connection; 54000.
+  std::uint32_t transaction_rows_max = 100'000;
+  /// Bytes of keys and values that a transaction reads by key or writes, of the rows of a result,
+  /// and of rows and parameters in portals of a connection; 54000.
+  std::uint32_t transaction_bytes_max = std::uint32_t{256} << 20;
   std::uint64_t log_bytes_max = std::uint64_t{64} << 20;  ///< bytes of the log; 53100 beyond
   nanoseconds startup_time = std::chrono::seconds(60);    ///< from accept to the first query
 };
