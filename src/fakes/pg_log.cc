@@ -124,12 +124,9 @@ task<> pg_log::open(pg_store& into) {
   file_ = std::move(opened);
 }
 
-bool pg_log::has_room(const pg_changes& changes) const {
-  return end_ + record_head_bytes + record_of(changes).size() <= bytes_max_;
-}
-
-task<> pg_log::append(const pg_changes& changes, bool sync) {
+task<bool> pg_log::append(const pg_changes& changes, bool sync) {
   const std::string record = record_of(changes);
+  if (end_ + record_head_bytes + record.size() > bytes_max_) co_return false;
   const std::uint32_t checksum = crc32(record, checksum_);
   std::string bytes;
   put_number(bytes, static_cast<std::uint32_t>(record.size()), 4);
@@ -139,6 +136,7 @@ task<> pg_log::append(const pg_changes& changes, bool sync) {
   if (sync) co_await file_.sync(true);
   checksum_ = checksum;
   end_ += bytes.size();
+  co_return true;
 }
 
 }  // namespace heddle::fakes::detail

@@ -29,11 +29,10 @@ class pg_log {
   /// Opens the log, made with its folder if it is missing, and applies its commits. All that it has
   /// applied is durable afterwards.
   [[nodiscard]] task<> open(pg_store& into);
-  /// Appends a commit. After a failure the log is as before; the record may be on the disk.
-  [[nodiscard]] task<> append(const pg_changes& changes, bool sync);
+  /// Appends a commit; false, and no byte is written, if the file would exceed its limit. After a
+  /// failure the log is as before; the record may be on the disk.
+  [[nodiscard]] task<bool> append(const pg_changes& changes, bool sync);
   [[nodiscard]] bool is_open() const noexcept { return file_.is_open(); }
-  /// Whether a record of these changes exceeds the limit of the file.
-  [[nodiscard]] bool has_room(const pg_changes& changes) const;
 
  private:
   task<> make_folder() const;

@@ -24,16 +24,16 @@ task<> postgres_server::core::commit(const pg_transaction& t) {
   t.validate();
   store.check_room(t.changes());
   if (!options.folder.empty()) {
-    if (!log.has_room(t.changes()))
-      throw pg_error(sqlstate::disk_full,
-                     "the log is full: postgres_options::log_bytes_max allows " +
-                         std::to_string(options.log_bytes_max) + " bytes");
     const auto kept = co_await as_expected(log.append(t.changes(), options.sync_commits));
     if (!kept && kept.error() == std::errc::operation_canceled) throw failure(kept.error());
     if (!kept)
       throw pg_error(
           sqlstate::io_failed,
           "the commit could not be written, and its outcome is unknown: " + kept.error().message());
+    if (!*kept)
+      throw pg_error(sqlstate::disk_full,
+                     "the log is full: postgres_options::log_bytes_max allows " +
+                         std::to_string(options.log_bytes_max) + " bytes");
   }
   store.apply(t.changes());
   ++counters.commits;
