@@ -2,6 +2,8 @@
 // Reading and appending records of commits; see pg_log.hh.
 #include "fakes/pg_log.hh"
 
+#include <vector>
+
 #include "fakes/pg_error.hh"
 #include "heddle/base/crc32.hh"
 #include "heddle/base/error.hh"
@@ -68,14 +70,26 @@ std::string parent_of(const std::string& path) {
 }  // namespace
 
 task<> pg_log::make_folder() const {
-  const auto made = co_await as_expected(make_directory(folder_));
-  if (!made && made.error() != std::errc::file_exists) {
-    const std::string what = "cannot make the folder " + folder_;
-    throw failure(made.error(), what);
+  std::vector<std::string> levels{folder_};  // the outermost last
+  auto made = co_await as_expected(make_directory(folder_));
+  while (!made && made.error() == std::errc::no_such_file_or_directory) {
+    const std::string parent = parent_of(levels.back());
+    if (parent == levels.back()) break;
+    levels.push_back(parent);
+    made = co_await as_expected(make_directory(parent));
   }
-  const std::string parent = parent_of(folder_);
-  const directory around = co_await open_directory(parent);
-  co_await around.sync();
+  for (;;) {
+    if (!made && made.error() != std::errc::file_exists)
+      throw failure(made.error(), "cannot make the folder " + folder_);
+    // A level must survive a power failure before the next one is made in it: a later start does
+    // not look at the parents of a folder that exists.
+    const std::string parent = parent_of(levels.back());
+    const directory around = co_await open_directory(parent);
+    co_await around.sync();
+    levels.pop_back();
+    if (levels.empty()) co_return;
+    made = co_await as_expected(make_directory(levels.back()));
+  }
 }
 
 task<> pg_log::open(pg_store& into) {

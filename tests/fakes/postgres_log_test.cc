@@ -7,6 +7,9 @@
 namespace heddle::test {
 namespace {
 
+/// A body that gives the server time to start, or to fail.
+task<> wait_for_start(postgres_server&, address) { co_await sleep_for(1s); }
+
 HEDDLE_TEST(fakes_log, "a file that is no log, and one beyond its limit, stop the start") {
   const auto start = [](const std::string& content) -> std::string {
     auto* const world = new sim_driver();
@@ -45,6 +48,46 @@ HEDDLE_TEST(fakes_log, "a full log refuses commits and keeps those before") {
               "E(53100) Z(I)");
     EXPECT_EQ(server.rows("t").size(), 1U);
   }));
+}
+
+HEDDLE_TEST(fakes_log, "all missing levels of the folder are made, and survive a power failure") {
+  auto* const world = new sim_driver();
+  runtime rt{std::unique_ptr<driver>(world)};
+  postgres_options options;
+  options.folder = "/a/b//c/";
+  rt.run([&]() -> task<> {
+    const auto first = [](postgres_server&, address at) -> task<> {
+      pg_client c;
+      co_await c.connect(at);
+      co_await c.query("CREATE TABLE t (key text primary key, value text)");
+      EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('a', '1')"), "C(INSERT 0 1) Z(I)");
+    };
+    co_await with_database(options, first);
+    world->crash_disk();
+    const auto second = [](postgres_server& server, address at) -> task<> {
+      pg_client c;
+      co_await c.connect(at);
+      EXPECT_EQ(server.rows("t").size(), 1U);
+    };
+    co_await with_database(options, second);
+  });
+}
+
+HEDDLE_TEST(fakes_log, "a folder that cannot be made is named") {
+  auto* const world = new sim_driver();
+  runtime rt{std::unique_ptr<driver>(world)};
+  world->write_file("/a/file", "x");
+  std::string why;
+  rt.run([&]() -> task<> {
+    postgres_options options;
+    options.folder = "/a/file/b";
+    try {
+      co_await with_database(options, wait_for_start);
+    } catch (const failure& e) {
+      why = e.what();
+    }
+  });
+  EXPECT_NE(why.find("cannot make the folder /a/file/b"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace heddle::fakes {
 struct postgres_options {
   std::string user = {};      ///< the only user that may connect; empty: any
   std::string password = {};  ///< asked for in clear text; empty: no password (trust)
-  /// A folder for the log of commits, made if it is missing; empty: all is in memory only.
+  /// A folder for the log of commits, made with its parents if it is missing; empty: all is in
+  /// memory only.
   std::string folder = {};
   /// Whether a commit waits until its record is synced. Without it a power failure loses commits:
   /// only for tests that must see such a loss.
