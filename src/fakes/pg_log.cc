@@ -2,6 +2,7 @@
 // Reading and appending records of commits; see pg_log.hh.
 #include "fakes/pg_log.hh"
 
+#include <algorithm>
 #include <vector>
 
 #include "fakes/pg_error.hh"
@@ -92,6 +93,21 @@ task<> pg_log::make_folder() const {
   }
 }
 
+/// Overwrites the bytes from `from` on with zeros. A record that a torn one has left behind it
+/// would be read again if a later commit had the bytes of the torn one.
+task<> pg_log::clear(const file& in, std::uint64_t from, std::string_view bytes) {
+  const std::size_t last = bytes.find_last_not_of('\0');
+  const std::uint64_t end = last == bytes.npos ? 0 : last + 1;
+  if (from >= end) co_return;
+  const std::string zeros(std::size_t{64} * 1024, '\0');
+  while (from < end) {
+    const std::string_view part = std::string_view(zeros).substr(
+        0, static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), end - from)));
+    co_await in.write_at(from, part);
+    from += part.size();
+  }
+}
+
 task<> pg_log::open(pg_store& into) {
   co_await make_folder();
   const std::string path = folder_ + "/log";
@@ -131,6 +147,7 @@ task<> pg_log::open(pg_store& into) {
     checksum_ = checksum;
     end_ += record_head_bytes + length;
   }
+  co_await clear(opened, end_, bytes);
   // A process that was killed may have left records that no disk has yet.
   co_await opened.sync();
   const directory here = co_await open_directory(folder_);

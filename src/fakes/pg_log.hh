@@ -4,7 +4,8 @@
 //
 // Records follow one another. Each has its length and a checksum that begins with the checksum of
 // the record before it, so that a torn record, and what an earlier failed write has left behind it,
-// is recognized. Reading ends at the first record that does not fit; the next append overwrites it.
+// is recognized. Reading ends at the first record that does not fit; the bytes from there on become
+// zeros before the next append.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,7 @@ class pg_log {
 
  private:
   task<> make_folder() const;
+  static task<> clear(const file& in, std::uint64_t from, std::string_view bytes);
 
   std::string folder_;
   std::uint64_t bytes_max_;

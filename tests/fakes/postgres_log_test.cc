@@ -10,6 +10,51 @@ namespace {
 /// A body that gives the server time to start, or to fail.
 task<> wait_for_start(postgres_server&, address) { co_await sleep_for(1s); }
 
+struct log_life {
+  std::string log;  // afterwards
+  std::string why;  // the failure of the start
+};
+
+/// Runs body(server, address) beside a database whose log begins with these bytes; a body is left
+/// out if the database does not start.
+template <class Body>
+log_life live_with(const std::string& content, Body body, postgres_options options = {}) {
+  auto* const world = new sim_driver();
+  runtime rt{std::unique_ptr<driver>(world)};
+  if (!content.empty()) world->write_file("/data/log", content);
+  options.folder = "/data";
+  log_life made;
+  rt.run([&]() -> task<> {
+    try {
+      co_await with_database(options, body);
+    } catch (const failure& e) {
+      made.why = e.what();
+    }
+  });
+  made.log = world->files().at("/data/log");
+  return made;
+}
+
+/// A log with three commits behind that of the table, and where each of them begins.
+struct three_commits {
+  std::string log;
+  std::vector<std::size_t> begins;
+};
+three_commits write_three() {
+  three_commits made;
+  made.log = live_with("", [&](postgres_server&, address at) -> task<> {
+               pg_client c;
+               co_await c.connect(at);
+               co_await c.query("CREATE TABLE t (key text primary key, value text)");
+               for (int i = 0; i != 3; ++i) {
+                 made.begins.push_back((co_await read_file("/data/log")).size());
+                 co_await c.query("INSERT INTO t VALUES ('" + std::to_string(i) + "', 'value')");
+               }
+             }).log;
+  return made;
+}
+
+/// A body that gives the server time to start, or to fail.
 HEDDLE_TEST(fakes_log, "a file that is no log, and one beyond its limit, stop the start") {
   const auto start = [](const std::string& content) -> std::string {
     auto* const world = new sim_driver();
@@ -88,6 +133,24 @@ HEDDLE_TEST(fakes_log, "a folder that cannot be made is named") {
     }
   });
   EXPECT_NE(why.find("cannot make the folder /a/file/b"), std::string::npos) << why;
+}
+
+HEDDLE_TEST(fakes_log, "records behind a lost one do not come back with the next equal commit") {
+  const three_commits made = write_three();
+  std::string damaged = made.log;
+  for (std::size_t i = 0; i != 8; ++i) damaged[made.begins[1] + i] = '\0';
+  const log_life life = live_with(damaged, [](postgres_server& server, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    EXPECT_EQ(server.rows("t").size(), 1U);
+    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('1', 'value')"), "C(INSERT 0 1) Z(I)");
+  });
+  EXPECT_EQ(life.why, "");
+  static_cast<void>(live_with(life.log, [](postgres_server& server, address at) -> task<> {
+    pg_client c;
+    co_await c.connect(at);
+    EXPECT_EQ(server.rows("t").size(), 2U);  // not the third one
+  }));
 }
 
 }  // namespace
