@@ -3,6 +3,7 @@
 #include "fakes/pg_log.hh"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "fakes/pg_error.hh"
@@ -16,6 +17,27 @@ namespace {
 
 constexpr std::string_view log_magic = "heddle-fakes-pg1";
 constexpr std::size_t record_head_bytes = 8;  // length and checksum
+
+struct log_record {
+  std::uint32_t checksum = 0;
+  std::string_view bytes;
+
+  [[nodiscard]] std::size_t size() const noexcept { return record_head_bytes + bytes.size(); }
+  /// Whether it follows the record with this checksum.
+  [[nodiscard]] bool fits(std::uint32_t before) const noexcept {
+    return crc32(bytes, before) == checksum;
+  }
+};
+
+/// The record at a place of the log; none if its length cannot be.
+std::optional<log_record> record_at(std::string_view log, std::uint64_t at) {
+  if (log.size() < at || log.size() - at < record_head_bytes) return std::nullopt;
+  pg_body in(log.substr(static_cast<std::size_t>(at)));
+  const std::uint32_t length = in.number(4), checksum = in.number(4);
+  const std::size_t most = log.size() - static_cast<std::size_t>(at) - record_head_bytes;
+  if (length == 0 || length > most) return std::nullopt;
+  return log_record{checksum, in.bytes(length)};
+}
 
 std::string record_of(const pg_changes& changes) {
   std::string out;
@@ -108,7 +130,7 @@ task<> pg_log::clear(const file& in, std::uint64_t from, std::string_view bytes)
   }
 }
 
-task<> pg_log::open(pg_store& into) {
+task<> pg_log::open(pg_store& into, bool syncs) {
   co_await make_folder();
   const std::string path = folder_ + "/log";
   file_options how;
@@ -131,21 +153,26 @@ task<> pg_log::open(pg_store& into) {
                     path + " is no log of fakes::postgres_server");
     co_await opened.write_at(0, log_magic);
   }
-  while (bytes.size() > end_ && bytes.size() - end_ >= record_head_bytes) {
-    pg_body head(bytes.substr(static_cast<std::size_t>(end_), record_head_bytes));
-    const std::uint32_t length = head.number(4), checksum = head.number(4);
-    const std::string_view rest = bytes.substr(static_cast<std::size_t>(end_) + record_head_bytes);
-    if (length == 0 || length > rest.size()) break;
-    const std::string_view record = rest.substr(0, length);
-    if (crc32(record, checksum_) != checksum) break;
-    try {
-      into.apply(changes_of(record));
-    } catch (const pg_error& e) {
-      throw failure(std::make_error_code(std::errc::bad_message),
-                    path + " is damaged at " + std::to_string(end_) + ": " + e.what());
+  const auto damaged = [&](const std::string& why) {
+    throw failure(std::make_error_code(std::errc::bad_message),
+                  path + " is damaged at " + std::to_string(end_) + ": " + why);
+  };
+  while (const auto next = record_at(bytes, end_)) {
+    if (!next->fits(checksum_)) {
+      const auto behind = record_at(bytes, end_ + next->size());
+      if (syncs && behind && behind->fits(next->checksum))
+        damaged(
+            "a record is not the one that was written, and commits follow it; with "
+            "postgres_options::sync_commits = false the start drops all of them");
+      break;
     }
-    checksum_ = checksum;
-    end_ += record_head_bytes + length;
+    try {
+      into.apply(changes_of(next->bytes));
+    } catch (const pg_error& e) {
+      damaged(e.what());
+    }
+    checksum_ = next->checksum;
+    end_ += next->size();
   }
   co_await clear(opened, end_, bytes);
   // A process that was killed may have left records that no disk has yet.

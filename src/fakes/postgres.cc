@@ -50,7 +50,7 @@ void postgres_server::core::cancel(std::uint32_t number, std::uint32_t secret) {
 task<> postgres_server::core::prepare() {
   if (options.folder.empty()) co_return;
   const mutex::hold held = co_await commits.lock();  // several listeners may begin at once
-  if (!log.is_open()) co_await log.open(store);
+  if (!log.is_open()) co_await log.open(store, options.sync_commits);
 }
 
 task<> postgres_server::core::session(stream on) {

@@ -153,5 +153,30 @@ HEDDLE_TEST(fakes_log, "records behind a lost one do not come back with the next
   }));
 }
 
+HEDDLE_TEST(fakes_log, "damage before a whole record stops the start, and changes no byte") {
+  const three_commits made = write_three();
+  for (const std::size_t at : {made.begins[1] + 8, made.begins[2] - 1}) {
+    std::string damaged = made.log;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    const log_life life = live_with(damaged, wait_for_start);
+    EXPECT_NE(life.why.find("/data/log is damaged at " + std::to_string(made.begins[1])),
+              std::string::npos)
+        << life.why;
+    EXPECT_EQ(life.log, damaged);
+    // Without syncs a power failure may lose any page: the commits before it are taken.
+    postgres_options unsynced;
+    unsynced.sync_commits = false;
+    const auto look = [](postgres_server& server, address to) -> task<> {
+      pg_client c;
+      co_await c.connect(to);
+      EXPECT_EQ(server.rows("t").size(), 1U);
+    };
+    EXPECT_EQ(live_with(damaged, look, unsynced).why, "");
+  }
+  std::string torn = made.log;
+  torn.back() = static_cast<char>(torn.back() ^ 1);  // the last record: a torn end
+  EXPECT_EQ(live_with(torn, wait_for_start).why, "");
+}
+
 }  // namespace
 }  // namespace heddle::test

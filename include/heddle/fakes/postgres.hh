@@ -54,7 +54,7 @@ struct postgres_counters {
 /// Thread: one color, that of serve().
 /// Owns: the data in memory. It and the listener outlive serve(). One process uses a folder.
 /// Cancel: serve() ends, with its connections; open transactions are rolled back.
-/// Fails: serve() throws failure if the folder's log cannot be read, or is no log of this class;
+/// Fails: serve() throws failure if the folder's log cannot be read, is damaged, or is no log;
 ///   set_faults() for a negative delay (invalid_argument).
 class postgres_server {
  public:

@@ -19,7 +19,8 @@ struct postgres_options {
   /// memory only.
   std::string folder = {};
   /// Whether a commit waits until its record is synced. Without it a power failure loses commits:
-  /// only for tests that must see such a loss.
+  /// only for tests that must see such a loss. It also says how the log was written: if it is true,
+  /// a damaged record before whole ones fails the start; if not, the log ends there.
   bool sync_commits = true;
 
   std::uint32_t connections_max = 100;             ///< 53300 beyond
