@@ -345,7 +345,8 @@ HEDDLE_TEST(fakes_transfers, "a database that answers before the sync is found o
   std::string wrong;
   sim::runs_options options = transfer_options(200);
   options.shrink_runs_max = 0;
-  options.folder = "/tmp/heddle-fakes-runs";
+  char folder[] = "/tmp/heddle-fakes-runs-XXXXXX";
+  options.folder = ::mkdtemp(folder);
   ::testing::internal::CaptureStderr();
   const sim::runs_outcome all = sim::for_runs(options, [&](const sim::cluster_options& drawn) {
     transfers one;
@@ -355,6 +356,7 @@ HEDDLE_TEST(fakes_transfers, "a database that answers before the sync is found o
   EXPECT_FALSE(all) << "no seed of 200 found it";
   EXPECT_TRUE(all.failed.starts_with("lost: ") || all.failed.starts_with("half: "))
       << all.failed << said;
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace
