@@ -27,7 +27,7 @@ struct postgres_server::core {
   /// One at a time: until a record is synced, no transaction may see what it says.
   /// Fails: pg_error.
   task<> commit(const detail::pg_transaction& t);
-  /// Ends the statement that this session waits in, if number and secret are right.
+  /// Ends the delay before a statement of this session, if number and secret are right.
   void cancel(std::uint32_t number, std::uint32_t secret);
 
   task<> prepare();

@@ -35,7 +35,7 @@ class pg_session {
 
   task<> run(bool full);
 
-  /// Ends the wait of the statement that runs (CancelRequest).
+  /// Ends the delay before a statement (CancelRequest).
   void cancel_statement() noexcept;
   /// Resets the connection.
   void drop() noexcept;
