@@ -142,7 +142,7 @@ struct scripted_http::core {
   struct input {
     stream on;
     std::string bytes;
-    bool gone = false;  // it was reset, or broke: there is no last byte to wait for
+    bool gone = false;  // connection was reset, or broke, or its client ended it
   };
 
   /// Waits for more bytes; false at the end of the stream, and if it broke or was idle too long.

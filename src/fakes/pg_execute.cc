@@ -155,8 +155,7 @@ pg_result insert(pg_transaction& in, const sql_statement& s,
   for (const std::string& c : columns) {
     check_column(t, c);
     if (!named.insert(c).second)
-      throw pg_error(sqlstate::duplicate_column,
-                     "column \"" + c + "\" specified more than once");
+      throw pg_error(sqlstate::duplicate_column, "column \"" + c + "\" specified more than once");
   }
   if (!s.conflict_column.empty()) need_key(t, s.conflict_column, "ON CONFLICT");
   if (s.assigned) need_value(t, s.assigned->column);

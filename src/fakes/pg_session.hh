@@ -110,7 +110,7 @@ class pg_session {
   std::map<std::string, prepared> statements_;
   std::map<std::string, portal> portals_;
   std::map<std::string, std::string> settings_;
-  std::map<std::string, std::string> local_settings_;  // of SET LOCAL, until the transaction ends
+  std::map<std::string, std::string> local_settings_;  // SET LOCAL in this transaction
   std::unique_ptr<pg_transaction> transaction_;
   std::optional<cancel_source> waiting_;  // while a statement waits
   block block_ = block::idle;

@@ -37,7 +37,7 @@ constexpr std::string_view other_commands[] = {
     "prepare",  "refresh",    "reindex", "release", "reset",      "revoke", "savepoint", "table",
     "truncate", "unlisten",   "vacuum",  "values",  "with"};
 
-constexpr std::size_t columns_max = 1664;  // of a result, as in PostgreSQL
+constexpr std::size_t columns_max = 1664;  // PostgreSQL has this limit
 
 /// Counts a column that is asked for; "*" is both of a table.
 void count_column(std::size_t& columns, bool star) {

@@ -22,10 +22,9 @@ std::uint64_t bytes_of(const pg_place& at, const pg_row& row) {
 
 void check_bytes_held(const postgres_options& options, std::uint64_t bytes, const char* what) {
   if (bytes > options.transaction_bytes_max)
-    throw pg_error(sqlstate::too_complex,
-                   std::string("too many bytes in ") + what +
-                       ": postgres_options::transaction_bytes_max allows " +
-                       std::to_string(options.transaction_bytes_max));
+    throw pg_error(sqlstate::too_complex, std::string("too many bytes in ") + what +
+                                              ": postgres_options::transaction_bytes_max allows " +
+                                              std::to_string(options.transaction_bytes_max));
 }
 
 pg_store::sums pg_store::sums_after(const pg_changes& changes) const {

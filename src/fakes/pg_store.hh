@@ -109,7 +109,7 @@ class pg_transaction {
   std::set<pg_place> reads_;
   std::set<std::string> scans_;
   pg_changes writes_;
-  std::uint64_t bytes_ = 0;  // of reads_ and of the values in writes_
+  std::uint64_t bytes_ = 0;  // size of reads_ and of the values in writes_
 };
 
 /// Fails: pg_error(54000) if more bytes are held than transaction_bytes_max; `what` holds them.

@@ -222,7 +222,10 @@ HEDDLE_TEST(fakes_dns, "a name is the same however its bytes are written") {
   runtime rt(std::make_unique<sim_driver>());
   rt.run(with_dns([](dns_server& server, address at) -> task<> {
     using namespace std::string_literals;
-    const std::string wire = "\x03" "A b\x04" "test\0"s;
+    const std::string wire =
+        "\x03"
+        "A b\x04"
+        "test\0"s;
     server.add_address("a b.test", ip("192.0.2.1"));
     server.add_address("a\\032b.TEST.", ip("192.0.2.2"));
     server.add_alias("www.test", "\\065 b.test");

@@ -80,8 +80,8 @@ HEDDLE_TEST(fakes_limits, "a breach of the protocol rolls back before its error 
     server.set_faults({.silent = true});  // the error waits
     broken.put('?', "what");
     static_cast<void>(co_await as_expected(with_timeout(broken.send(), 1s)));
-    static_cast<void>(co_await as_expected(
-        with_timeout(other.query("INSERT INTO t VALUES ('a', '1')"), 1s)));
+    static_cast<void>(
+        co_await as_expected(with_timeout(other.query("INSERT INTO t VALUES ('a', '1')"), 1s)));
     EXPECT_EQ(server.rows("t").size(), 1U);
     server.set_faults({});
     EXPECT_EQ(co_await broken.answers(), "E(08P01) end");
@@ -101,8 +101,9 @@ HEDDLE_TEST(fakes_limits, "an INSERT may not name a column or update a row twice
     EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('z', '1'), ('y', '2')" + update),
               "C(INSERT 0 2) Z(I)");
     EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('z', '3')" + update), "C(INSERT 0 1) Z(I)");
-    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('x', '1'), ('x', '2') ON CONFLICT DO NOTHING"),
-              "C(INSERT 0 1) Z(I)");
+    EXPECT_EQ(
+        co_await c.query("INSERT INTO t VALUES ('x', '1'), ('x', '2') ON CONFLICT DO NOTHING"),
+        "C(INSERT 0 1) Z(I)");
     EXPECT_EQ(co_await c.query("INSERT INTO t (k, v, k) VALUES ('a', '1', 'b')"), "E(42701) Z(I)");
     EXPECT_EQ(co_await c.query("INSERT INTO t (k, k) VALUES ('a', 'b')"), "E(42701) Z(I)");
   });
@@ -133,8 +134,7 @@ HEDDLE_TEST(fakes_limits, "a setting that exists can be changed when there is ro
     for (int i = 0; i != 1000 && !got.starts_with("E"); ++i)
       got = co_await c.query("SET a.b" + std::to_string(i) + " = 'x'");
     EXPECT_EQ(got, "E(54000) Z(I)");
-    EXPECT_EQ(co_await c.query("SET A.B0 = 'y'; SHOW a.b0"),
-              "C(SET) T(a.b0) D(y) C(SHOW) Z(I)");
+    EXPECT_EQ(co_await c.query("SET A.B0 = 'y'; SHOW a.b0"), "C(SET) T(a.b0) D(y) C(SHOW) Z(I)");
   });
 }
 
@@ -180,7 +180,8 @@ HEDDLE_TEST(fakes_limits, "bytes of a transaction, a result and portals are boun
                 "C(UPDATE 1) Z(T)");
     std::string got;
     for (int i = 0; i != 25 && !got.starts_with("E"); ++i)
-      got = co_await c.query("INSERT INTO t VALUES ('b" + std::to_string(i) + "', '" + large + "')");
+      got =
+          co_await c.query("INSERT INTO t VALUES ('b" + std::to_string(i) + "', '" + large + "')");
     refused(got);
     co_await c.query("ROLLBACK");
     // Keys that were read.

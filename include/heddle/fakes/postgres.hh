@@ -30,8 +30,8 @@ struct postgres_faults {
   /// starts.
   enum class door : std::uint8_t { open, resets, starting };
   door connections = door::open;
-  /// The time before each statement. A CancelRequest ends it with 57014; other faults do not end one
-  /// that runs.
+  /// The time before each statement. A CancelRequest ends it with 57014; other faults do not end
+  /// one that runs.
   nanoseconds delay{0};
   /// Each connection is reset when so many bytes have left on it, counted from set_faults().
   std::optional<std::uint64_t> cut_after = {};
