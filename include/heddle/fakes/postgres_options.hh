@@ -32,8 +32,8 @@ struct postgres_options {
   std::uint64_t data_bytes_max = std::uint64_t{256} << 20;  ///< keys and values; 53100 beyond
   /// Rows that a transaction reads by key or writes, and rows in portals of a connection; 54000.
   std::uint32_t transaction_rows_max = 100'000;
-  /// Bytes of keys and values that a transaction reads by key or writes, of the rows of a result,
-  /// and of rows and parameters in portals of a connection; 54000.
+  /// Bytes of the keys that a transaction reads by key and of the rows that it writes; of the rows
+  /// of a result; and of rows and parameters in portals of a connection; 54000.
   std::uint32_t transaction_bytes_max = std::uint32_t{256} << 20;
   std::uint64_t log_bytes_max = std::uint64_t{64} << 20;  ///< bytes of the log; 53100 beyond
   nanoseconds startup_time = std::chrono::seconds(60);    ///< from accept to the first query
