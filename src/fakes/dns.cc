@@ -6,7 +6,9 @@
 #include <cstring>
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "fakes/dns_message.hh"
+#include "fakes/small_letters.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -21,8 +23,6 @@ namespace {
 
 constexpr unsigned aliases_max = 16;  // in one answer
 constexpr std::size_t tcp_bytes_max = 65535;
-constexpr nanoseconds error_pause =
-    std::chrono::milliseconds(1);  // a lasting error is no busy loop
 
 /// The bytes of an address as a record holds them: 4 or 16.
 std::string address_bytes(const address& a) {
@@ -55,26 +55,26 @@ struct prepared {
 struct dns_server::core {
   explicit core(dns_options with) : options(with) {}
 
-  void add(std::string_view name, std::uint16_t type, std::string data, std::chrono::seconds ttl,
-           std::string alias) {
+  void add(std::string_view name, std::uint16_t type, std::string data, std::chrono::seconds ttl) {
     std::string owner = checked_name(name);
-    std::vector<dns_record>& of_name = table[dns_plain_name(name)];
+    const std::string key = small_letters(owner);
+    std::vector<dns_record>& of_name = table[key];
     if (type == dns_type_cname)
       records -=
           std::erase_if(of_name, [](const dns_record& r) { return r.type == dns_type_cname; });
     if (records >= options.records_max) {
-      if (of_name.empty()) table.erase(dns_plain_name(name));
+      if (of_name.empty()) table.erase(key);
       throw failure(std::make_error_code(std::errc::no_buffer_space),
                     "the table of names is full: dns_options::records_max allows " +
                         std::to_string(options.records_max));
     }
-    of_name.push_back({std::move(owner), type, seconds_of(ttl), std::move(data), std::move(alias)});
+    of_name.push_back({std::move(owner), type, seconds_of(ttl), std::move(data)});
     ++records;
   }
 
   /// The faults for this question; counts it.
-  dns_faults take_faults(const std::string& plain) {
-    auto at = faults.find(plain);
+  dns_faults take_faults(std::string_view name) {
+    auto at = faults.find(dns_name_key(name));
     if (at == faults.end()) at = faults.find("");
     if (at == faults.end()) return {};
     const dns_faults now = at->second;
@@ -98,7 +98,7 @@ struct dns_server::core {
       answer.code = dns_code::refused;
       return answer;
     }
-    std::string name = dns_plain_name(q.name);
+    std::string name = dns_name_key(q.name);
     for (unsigned aliases = 0;; ++aliases) {
       const auto at = table.find(name);
       if (at == table.end()) {
@@ -115,9 +115,9 @@ struct dns_server::core {
       }
       if (found) return answer;
       if (alias == nullptr) break;
+      if (aliases == aliases_max) return answer;
       answer.answers.push_back(*alias);
-      if (aliases + 1 == aliases_max) return answer;
-      name = alias->alias;
+      name = small_letters(alias->data);
     }
     answer.authorities.push_back(zone());
     return answer;
@@ -148,7 +148,7 @@ struct dns_server::core {
     ++asked;
     questions.push_back({q.name, q.type, q.group, over_tcp, q.edns_bytes, from, clock::now()});
     if (questions.size() > options.questions_kept_max) questions.pop_front();
-    const dns_faults f = take_faults(dns_plain_name(q.name));
+    const dns_faults f = take_faults(q.name);
     if (f.silent) return out;
     out.delay = f.delay;
     dns_answer answer;
@@ -178,9 +178,7 @@ struct dns_server::core {
     std::string room(tcp_bytes_max, '\0');
     for (;;) {
       const auto got = co_await as_expected(udp.receive_from(room));
-      if (!got && (got.error() == std::errc::operation_canceled ||
-                   got.error() == std::errc::bad_file_descriptor))
-        co_return;
+      if (!got && ends_serving(got.error())) co_return;
       if (!got) {  // a client that has gone: the system tells it here
         co_await sleep_for(error_pause);
         continue;
@@ -221,27 +219,19 @@ struct dns_server::core {
   }
 
   task<> over_tcp(scope& s, const tcp_listener& tcp) {
-    for (;;) {
-      auto on = co_await as_expected(tcp.accept());
-      if (!on && (on.error() == std::errc::operation_canceled ||
-                  on.error() == std::errc::bad_file_descriptor))
-        co_return;
-      if (!on) {
-        co_await sleep_for(error_pause);
-        continue;
-      }
+    return accept_each(tcp, [this, &s](tcp_stream on) {
       if (s.live() >= options.connections_max) {
         ++dropped;
-        on->reset_on_close();
-        continue;
+        on.reset_on_close();
+      } else {
+        s.spawn(connection(std::move(on)));
       }
-      s.spawn(connection(std::move(*on)));
-    }
+    });
   }
 
   dns_options options;
-  std::map<std::string, std::vector<dns_record>> table;  // by plain name
-  std::map<std::string, dns_faults> faults;              // by plain name
+  std::map<std::string, std::vector<dns_record>> table;  // by dns_name_key()
+  std::map<std::string, dns_faults> faults;              // by dns_name_key(), "" for others
   std::size_t records = 0;
   std::deque<dns_question> questions;
   std::uint64_t asked = 0, dropped = 0;
@@ -259,7 +249,7 @@ void dns_server::add_address(std::string_view name, const address& a, std::chron
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "the address of " + std::string(name) + " is empty");
   const address plain = a.unmapped();
-  core_->add(name, plain.is_v4() ? dns_type_a : dns_type_aaaa, address_bytes(plain), ttl, {});
+  core_->add(name, plain.is_v4() ? dns_type_a : dns_type_aaaa, address_bytes(plain), ttl);
 }
 
 void dns_server::add_alias(std::string_view name, std::string_view target) {
@@ -268,12 +258,11 @@ void dns_server::add_alias(std::string_view name, std::string_view target) {
 
 void dns_server::add_alias(std::string_view name, std::string_view target,
                            std::chrono::seconds ttl) {
-  std::string wire = checked_name(target);
-  core_->add(name, dns_type_cname, std::move(wire), ttl, dns_plain_name(target));
+  core_->add(name, dns_type_cname, checked_name(target), ttl);
 }
 
 void dns_server::remove(std::string_view name) {
-  const auto at = core_->table.find(dns_plain_name(name));
+  const auto at = core_->table.find(dns_name_key(name));
   if (at == core_->table.end()) return;
   core_->records -= at->second.size();
   core_->table.erase(at);
@@ -281,7 +270,14 @@ void dns_server::remove(std::string_view name) {
 
 void dns_server::set_faults(std::string_view name, dns_faults faults) {
   if (!name.empty()) static_cast<void>(checked_name(name));
-  core_->faults[dns_plain_name(name)] = faults;
+  if (faults.code > dns_code(15))
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "dns_faults::code has four bits, and cannot be " +
+                      std::to_string(static_cast<unsigned>(faults.code)));
+  if (faults.delay < nanoseconds::zero())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "dns_faults::delay is negative");
+  core_->faults[dns_name_key(name)] = faults;
 }
 
 void dns_server::clear_faults() noexcept { core_->faults.clear(); }
@@ -309,9 +305,9 @@ std::uint64_t dns_server::asked() const noexcept { return core_->asked; }
 std::uint64_t dns_server::dropped() const noexcept { return core_->dropped; }
 
 std::size_t dns_server::asked(std::string_view name) const {
-  const std::string plain = dns_plain_name(name);
+  const std::string key = dns_name_key(name);
   std::size_t count = 0;
-  for (const dns_question& q : core_->questions) count += dns_plain_name(q.name) == plain ? 1 : 0;
+  for (const dns_question& q : core_->questions) count += dns_name_key(q.name) == key ? 1 : 0;
   return count;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "fakes/small_letters.hh"
+
 namespace heddle::fakes::detail {
 namespace {
 
@@ -12,7 +14,6 @@ constexpr std::uint16_t flag_authoritative = 0x0400, flag_recursion_available = 
 constexpr std::uint16_t flag_recursion_desired = 0x0100, operation_bits = 0x7800;
 constexpr unsigned pointers_max = 128;  // more than any name needs: a loop of pointers ends here
 
-char small_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void put_dns_number(std::string& out, std::uint32_t value, int bytes) {
@@ -148,13 +149,8 @@ std::string dns_wire_name(std::string_view text) {
   return out.size() <= dns_name_bytes_max ? out : std::string();
 }
 
-std::string dns_plain_name(std::string_view text) {
-  // A dot behind a backslash belongs to the label.
-  if (text.size() > 1 && text.ends_with('.') && text[text.size() - 2] != '\\')
-    text.remove_suffix(1);
-  std::string out(text);
-  std::ranges::transform(out, out.begin(), small_letter);
-  return out;
+std::string dns_name_key(std::string_view text) {
+  return small_letters(dns_wire_name(text));  // a length is no letter: it is at most 63
 }
 
 dns_asked read_dns_question(std::string_view message) {

@@ -22,8 +22,9 @@ inline constexpr std::uint16_t dns_class_internet = 1;
 /// `\.` and `\DDD` are bytes of a label (RFC 1035 section 5.1). Empty if the text is no name.
 [[nodiscard]] std::string dns_wire_name(std::string_view text);
 
-/// A name in small letters, without a dot at its end: the key of tables.
-[[nodiscard]] std::string dns_plain_name(std::string_view text);
+/// The wire form of a name in small letters: the key of tables, equal for all texts of one name.
+/// Empty if the text is no name.
+[[nodiscard]] std::string dns_name_key(std::string_view text);
 
 /// A message that was read.
 struct dns_asked {
@@ -51,7 +52,6 @@ struct dns_record {
   std::uint16_t type = 0;
   std::uint32_t ttl_s = 0;
   std::string data;
-  std::string alias = {};  ///< target of a CNAME, as a plain name
 };
 
 /// An answer to be written.

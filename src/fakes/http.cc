@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/expected.hh"
@@ -18,9 +19,10 @@
 #include "heddle/http/status.hh"
 
 namespace heddle::fakes {
-namespace {
 
-constexpr nanoseconds accept_pause = std::chrono::milliseconds(1);  // behind a failed accept
+using namespace detail;
+
+namespace {
 
 struct http_rule {
   std::string method, path;
@@ -40,6 +42,8 @@ void check_answer(std::string_view method, const http_answer& answer) {
                 "a rule's status is from 200 to 999, not " + std::to_string(answer.status));
   if (answer.chunk_bytes == 0)
     refuse_rule(std::errc::invalid_argument, "http_answer::chunk_bytes must be 1 or more");
+  if (answer.delay < nanoseconds::zero())
+    refuse_rule(std::errc::invalid_argument, "http_answer::delay is negative");
   for (const http_field& f : answer.fields)
     if (!http::token_valid(f.name) || !http::value_valid(f.value))
       refuse_rule(std::errc::invalid_argument, "a field cannot be sent: " + f.name);
@@ -138,7 +142,7 @@ struct scripted_http::core {
   struct input {
     stream on;
     std::string bytes;
-    bool resets = false;  // the connection is to end by a reset
+    bool gone = false;  // connection was reset, or broke, or its client ended it
   };
 
   /// Waits for more bytes; false at the end of the stream, and if it broke or was idle too long.
@@ -148,6 +152,15 @@ struct scripted_http::core {
     if (!got || got->empty()) co_return false;
     in.bytes += got->text();
     co_return true;
+  }
+
+  /// Reads up to the end of the connection, however long that takes.
+  static task<> wait_for_end(const stream& on) {
+    for (;;) {
+      auto got = co_await as_expected(on.receive());
+      if (!got && got.error() == std::errc::operation_canceled) throw failure(got.error());
+      if (!got || got->empty()) co_return;
+    }
   }
 
   /// Sends bytes; false if the connection is gone.
@@ -233,7 +246,8 @@ struct scripted_http::core {
   task<bool> answer(input& in, const http_request& to, http_answer a, bool keep_alive) {
     if (a.delay > nanoseconds::zero()) co_await sleep_for(a.delay);
     if (a.silent) {
-      while (co_await more(in)) in.bytes.clear();
+      co_await wait_for_end(in.on);
+      in.gone = true;
       co_return false;
     }
     const bool last = !keep_alive || a.end != http_end::keep;
@@ -241,10 +255,10 @@ struct scripted_http::core {
     const bool cut = a.cut_after && *a.cut_after < bytes.size();
     if (cut) bytes.resize(static_cast<std::size_t>(*a.cut_after));
     const bool sent = co_await send(in.on, std::move(bytes));
-    if (!sent) in.resets = true;
+    if (!sent) in.gone = true;
     if (sent && a.end == http_end::reset) {
       in.on.reset_on_close();
-      in.resets = true;
+      in.gone = true;
     }
     co_return sent && !cut && !last;
   }
@@ -261,40 +275,21 @@ struct scripted_http::core {
       http_answer a = whole ? choose(t.request) : plain_answer(t.refused_with, t.request.problem);
       goes_on = co_await answer(in, t.request, std::move(a), whole && t.keep_alive);
     }
-    if (!in.resets) co_await finish(in);
-  }
-
-  /// Closes a connection behind its last byte. Bytes that nothing reads would make the close a
-  /// reset, which can take the answer with it; so they are read for a while.
-  task<> finish(input& in) {
-    const auto ended = co_await as_expected(with_timeout(drain(in.on), options.linger));
-    if (!ended && ended.error() == std::errc::operation_canceled) throw failure(ended.error());
-  }
-  static task<> drain(const stream& on) {
-    on.shutdown_write();
-    while (received got = co_await on.receive()) got.release();
+    if (!in.gone) co_await finish(in.on, options.linger);
   }
 
   task<> accept_all(scope& s, const listener& door) {
-    for (;;) {
-      auto on = co_await as_expected(door.accept());
-      if (!on && (on.error() == std::errc::operation_canceled ||
-                  on.error() == std::errc::bad_file_descriptor))
-        co_return;
-      if (!on) {
-        co_await sleep_for(accept_pause);
-        continue;
-      }
+    return accept_each(door, [this, &s](stream on) {
       ++accepted;
       const bool full = open >= options.connections_max;
       if (full || refusals != 0) {
-        if (full || refuse_how == http_end::reset) on->reset_on_close();
+        if (full || refuse_how == http_end::reset) on.reset_on_close();
         if (!full) --refusals;
-        continue;
+        return;
       }
       ++open;
-      s.spawn(counted(std::move(*on), accepted));
-    }
+      s.spawn(counted(std::move(on), accepted));
+    });
   }
 
   task<> counted(stream on, std::uint64_t number) {

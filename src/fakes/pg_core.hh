@@ -27,12 +27,12 @@ struct postgres_server::core {
   /// One at a time: until a record is synced, no transaction may see what it says.
   /// Fails: pg_error.
   task<> commit(const detail::pg_transaction& t);
-  /// Ends the statement that this session waits in, if number and secret are right.
+  /// Ends the delay before a statement of this session, if number and secret are right.
   void cancel(std::uint32_t number, std::uint32_t secret);
 
   task<> prepare();
   task<> accept_all(scope& s, const listener& door);
-  task<> session(stream on, bool full);
+  task<> session(stream on);
 
   postgres_options options;
   postgres_faults faults;
@@ -43,6 +43,7 @@ struct postgres_server::core {
   mutex commits;
   std::list<detail::pg_session*> sessions;
   std::uint32_t last_number = 0;  // number of the newest session
+  std::uint32_t served = 0;       // sessions within connections_max
   postgres_counters counters;
 };
 

@@ -3,6 +3,8 @@
 #include "fakes/pg_execute.hh"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
 
 #include "fakes/pg_error.hh"
 
@@ -103,6 +105,13 @@ sql_filter filter_of(const sql_statement& s, const sql_table& t,
   return made;
 }
 
+/// Adds a value to the last row of a result, if it does not exceed transaction_bytes_max.
+void add_value(pg_result& to, const pg_value& value, const postgres_options& options) {
+  to.bytes += sizeof value + (value ? value->size() : 0);
+  check_bytes_held(options, to.bytes, "a result");
+  to.rows.back().push_back(value);
+}
+
 pg_result select_rows(pg_transaction& in, const sql_statement& s,
                       const std::vector<pg_value>& parameters) {
   const sql_table t = table_of(s, in);
@@ -110,10 +119,10 @@ pg_result select_rows(pg_transaction& in, const sql_statement& s,
   made.tag = "SELECT";
   made.columns = columns_of(s, in);
   const auto give = [&](const std::string& key, const pg_value& value) {
-    std::vector<pg_value>& row = made.rows.emplace_back();
+    made.rows.emplace_back();
     for (const std::string& c : s.columns) {
-      if (c == "*" || c == t.key) row.emplace_back(key);
-      if (c == "*" || c == t.value) row.push_back(value);
+      if (c == "*" || c == t.key) add_value(made, key, in.options());
+      if (c == "*" || c == t.value) add_value(made, value, in.options());
     }
   };
   if (s.where.empty()) {
@@ -127,13 +136,13 @@ pg_result select_rows(pg_transaction& in, const sql_statement& s,
   return made;
 }
 
-pg_result select_values(const sql_statement& s, const std::vector<pg_value>& parameters,
-                        std::vector<pg_column> columns) {
+pg_result select_values(pg_transaction& in, const sql_statement& s,
+                        const std::vector<pg_value>& parameters) {
   pg_result made;
   made.tag = "SELECT";
-  made.columns = std::move(columns);
-  std::vector<pg_value>& row = made.rows.emplace_back();
-  for (const sql_value& v : s.rows[0]) row.push_back(value_of(v, parameters));
+  made.columns = columns_of(s, in);
+  made.rows.emplace_back();
+  for (const sql_value& v : s.rows[0]) add_value(made, value_of(v, parameters), in.options());
   return made;
 }
 
@@ -142,14 +151,18 @@ pg_result insert(pg_transaction& in, const sql_statement& s,
   const sql_table t = table_of(s, in);
   std::vector<std::string> columns = s.columns;
   if (columns.empty()) columns = {t.key, t.value};
-  for (const std::string& c : columns) check_column(t, c);
-  if (columns.size() > 1 && columns[0] == columns[1])
-    throw pg_error("42701", "column \"" + columns[0] + "\" is named twice");
+  std::set<std::string_view> named;
+  for (const std::string& c : columns) {
+    check_column(t, c);
+    if (!named.insert(c).second)
+      throw pg_error(sqlstate::duplicate_column, "column \"" + c + "\" specified more than once");
+  }
   if (!s.conflict_column.empty()) need_key(t, s.conflict_column, "ON CONFLICT");
   if (s.assigned) need_value(t, s.assigned->column);
   if (s.assigned && s.assigned->value.is == sql_value::kind::excluded)
     need_value(t, s.assigned->value.text);
   std::uint64_t count = 0;
+  std::set<std::string> changed;  // keys that ON CONFLICT DO UPDATE has inserted or updated
   for (const std::vector<sql_value>& row : s.rows) {
     if (row.size() > columns.size() || (row.size() < columns.size() && !s.columns.empty()))
       throw pg_error(sqlstate::syntax_error, "INSERT has " + std::to_string(row.size()) +
@@ -167,6 +180,9 @@ pg_result insert(pg_transaction& in, const sql_statement& s,
       throw pg_error(sqlstate::duplicate_key, "duplicate key value violates unique constraint \"" +
                                                   t.name + "_pkey\": \"" + *key + '"');
     if (exists && s.conflict == sql_conflict::nothing) continue;
+    if (s.conflict == sql_conflict::update && !changed.insert(*key).second)
+      throw pg_error(sqlstate::row_changed_twice,
+                     "ON CONFLICT DO UPDATE command cannot affect row a second time");
     if (exists && s.assigned->value.is != sql_value::kind::excluded)
       value = stored_value(s.assigned->value, parameters);
     in.write(at, std::move(value));
@@ -248,7 +264,7 @@ std::vector<pg_column> columns_of(const sql_statement& s, pg_transaction& in) {
 pg_result run_in(pg_transaction& in, const sql_statement& s,
                  const std::vector<pg_value>& parameters) {
   if (s.is == kind::select_rows) return select_rows(in, s, parameters);
-  if (s.is == kind::select_values) return select_values(s, parameters, columns_of(s, in));
+  if (s.is == kind::select_values) return select_values(in, s, parameters);
   if (s.is == kind::insert) return insert(in, s, parameters);
   if (s.is == kind::create_table) return create_table(in, s);
   return change_row(in, s, parameters);

@@ -16,6 +16,7 @@ namespace heddle::fakes::detail {
 struct pg_result {
   std::vector<pg_column> columns = {};  ///< empty: it gives no rows
   std::vector<std::vector<pg_value>> rows = {};
+  std::uint64_t bytes = 0;  ///< size of the rows
   std::string tag = {};     ///< text of CommandComplete, without the number of a SELECT's rows
   std::string notice = {};  ///< a warning; empty for none
   const char* notice_code = "00000";

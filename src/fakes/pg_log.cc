@@ -2,9 +2,12 @@
 // Reading and appending records of commits; see pg_log.hh.
 #include "fakes/pg_log.hh"
 
-#include <array>
+#include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "fakes/pg_error.hh"
+#include "heddle/base/crc32.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/io/directory.hh"
@@ -15,22 +18,25 @@ namespace {
 constexpr std::string_view log_magic = "heddle-fakes-pg1";
 constexpr std::size_t record_head_bytes = 8;  // length and checksum
 
-/// CRC-32 with the polynomial 0xedb88320, as in zip and gzip.
-constexpr std::array<std::uint32_t, 256> checksum_table = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i != 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit != 8; ++bit) c = (c & 1) != 0 ? 0xedb88320u ^ c >> 1 : c >> 1;
-    table[i] = c;
-  }
-  return table;
-}();
+struct log_record {
+  std::uint32_t checksum = 0;
+  std::string_view bytes;
 
-std::uint32_t checksum_of(std::uint32_t before, std::string_view bytes) {
-  std::uint32_t c = ~before;
-  for (const char each : bytes)
-    c = checksum_table[(c ^ static_cast<unsigned char>(each)) & 0xff] ^ c >> 8;
-  return ~c;
+  [[nodiscard]] std::size_t size() const noexcept { return record_head_bytes + bytes.size(); }
+  /// Whether it follows the record with this checksum.
+  [[nodiscard]] bool fits(std::uint32_t before) const noexcept {
+    return crc32(bytes, before) == checksum;
+  }
+};
+
+/// The record at a place of the log; none if its length cannot be.
+std::optional<log_record> record_at(std::string_view log, std::uint64_t at) {
+  if (log.size() < at || log.size() - at < record_head_bytes) return std::nullopt;
+  pg_body in(log.substr(static_cast<std::size_t>(at)));
+  const std::uint32_t length = in.number(4), checksum = in.number(4);
+  const std::size_t most = log.size() - static_cast<std::size_t>(at) - record_head_bytes;
+  if (length == 0 || length > most) return std::nullopt;
+  return log_record{checksum, in.bytes(length)};
 }
 
 std::string record_of(const pg_changes& changes) {
@@ -87,17 +93,44 @@ std::string parent_of(const std::string& path) {
 }  // namespace
 
 task<> pg_log::make_folder() const {
-  const auto made = co_await as_expected(make_directory(folder_));
-  if (!made && made.error() != std::errc::file_exists) {
-    const std::string what = "cannot make the folder " + folder_;
-    throw failure(made.error(), what);
+  std::vector<std::string> levels{folder_};  // the outermost last
+  auto made = co_await as_expected(make_directory(folder_));
+  while (!made && made.error() == std::errc::no_such_file_or_directory) {
+    const std::string parent = parent_of(levels.back());
+    if (parent == levels.back()) break;
+    levels.push_back(parent);
+    made = co_await as_expected(make_directory(parent));
   }
-  const std::string parent = parent_of(folder_);
-  const directory around = co_await open_directory(parent);
-  co_await around.sync();
+  for (;;) {
+    if (!made && made.error() != std::errc::file_exists)
+      throw failure(made.error(), "cannot make the folder " + folder_);
+    // A level must survive a power failure before the next one is made in it: a later start does
+    // not look at the parents of a folder that exists.
+    const std::string parent = parent_of(levels.back());
+    const directory around = co_await open_directory(parent);
+    co_await around.sync();
+    levels.pop_back();
+    if (levels.empty()) co_return;
+    made = co_await as_expected(make_directory(levels.back()));
+  }
 }
 
-task<> pg_log::open(pg_store& into) {
+/// Overwrites the bytes from `from` on with zeros. A record that a torn one has left behind it
+/// would be read again if a later commit had the bytes of the torn one.
+task<> pg_log::clear(const file& in, std::uint64_t from, std::string_view bytes) {
+  const std::size_t last = bytes.find_last_not_of('\0');
+  const std::uint64_t end = last == bytes.npos ? 0 : last + 1;
+  if (from >= end) co_return;
+  const std::string zeros(std::size_t{64} * 1024, '\0');
+  while (from < end) {
+    const std::string_view part = std::string_view(zeros).substr(
+        0, static_cast<std::size_t>(std::min<std::uint64_t>(zeros.size(), end - from)));
+    co_await in.write_at(from, part);
+    from += part.size();
+  }
+}
+
+task<> pg_log::open(pg_store& into, bool syncs) {
   co_await make_folder();
   const std::string path = folder_ + "/log";
   file_options how;
@@ -120,22 +153,28 @@ task<> pg_log::open(pg_store& into) {
                     path + " is no log of fakes::postgres_server");
     co_await opened.write_at(0, log_magic);
   }
-  while (bytes.size() > end_ && bytes.size() - end_ >= record_head_bytes) {
-    pg_body head(bytes.substr(static_cast<std::size_t>(end_), record_head_bytes));
-    const std::uint32_t length = head.number(4), checksum = head.number(4);
-    const std::string_view rest = bytes.substr(static_cast<std::size_t>(end_) + record_head_bytes);
-    if (length == 0 || length > rest.size()) break;
-    const std::string_view record = rest.substr(0, length);
-    if (checksum_of(checksum_, record) != checksum) break;
-    try {
-      into.apply(changes_of(record));
-    } catch (const pg_error& e) {
-      throw failure(std::make_error_code(std::errc::bad_message),
-                    path + " is damaged at " + std::to_string(end_) + ": " + e.what());
+  const auto damaged = [&](const std::string& why) {
+    throw failure(std::make_error_code(std::errc::bad_message),
+                  path + " is damaged at " + std::to_string(end_) + ": " + why);
+  };
+  while (const auto next = record_at(bytes, end_)) {
+    if (!next->fits(checksum_)) {
+      const auto behind = record_at(bytes, end_ + next->size());
+      if (syncs && behind && behind->fits(next->checksum))
+        damaged(
+            "a record is not the one that was written, and commits follow it; with "
+            "postgres_options::sync_commits = false the start drops all of them");
+      break;
     }
-    checksum_ = checksum;
-    end_ += record_head_bytes + length;
+    try {
+      into.apply(changes_of(next->bytes));
+    } catch (const pg_error& e) {
+      damaged(e.what());
+    }
+    checksum_ = next->checksum;
+    end_ += next->size();
   }
+  co_await clear(opened, end_, bytes);
   // A process that was killed may have left records that no disk has yet.
   co_await opened.sync();
   const directory here = co_await open_directory(folder_);
@@ -143,13 +182,10 @@ task<> pg_log::open(pg_store& into) {
   file_ = std::move(opened);
 }
 
-bool pg_log::has_room(const pg_changes& changes) const {
-  return end_ + record_head_bytes + record_of(changes).size() <= bytes_max_;
-}
-
-task<> pg_log::append(const pg_changes& changes, bool sync) {
+task<bool> pg_log::append(const pg_changes& changes, bool sync) {
   const std::string record = record_of(changes);
-  const std::uint32_t checksum = checksum_of(checksum_, record);
+  if (end_ + record_head_bytes + record.size() > bytes_max_) co_return false;
+  const std::uint32_t checksum = crc32(record, checksum_);
   std::string bytes;
   put_number(bytes, static_cast<std::uint32_t>(record.size()), 4);
   put_number(bytes, checksum, 4);
@@ -158,6 +194,7 @@ task<> pg_log::append(const pg_changes& changes, bool sync) {
   if (sync) co_await file_.sync(true);
   checksum_ = checksum;
   end_ += bytes.size();
+  co_return true;
 }
 
 }  // namespace heddle::fakes::detail

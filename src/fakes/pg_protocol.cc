@@ -43,14 +43,14 @@ task<> pg_session::simple_query(std::string_view body) {
     check_length(text);
     const std::vector<sql_statement> all = parse_sql(text);
     if (all.empty()) put_message(out_, 'I', {});
+    const std::vector<pg_value> values;
     for (std::size_t i = 0; i != all.size(); ++i) {
-      portal p{all[i], {}, {}, {}};
-      pg_result got = co_await run_statement(all[i], p.values);
+      pg_result got = co_await run_statement(all[i], values);
       // The last statement is answered when its transaction is committed.
       if (i + 1 == all.size() && block_ == block::idle) co_await commit_transaction();
       if (!got.columns.empty()) put_row_description(out_, got.columns, {});
-      p.result = std::move(got);
-      co_await give_rows(p, 0);
+      std::size_t next = 0;
+      co_await give_rows(got, next, 0);
     }
   } catch (const pg_error& e) {
     failed = e;
@@ -60,14 +60,13 @@ task<> pg_session::simple_query(std::string_view body) {
   co_await flush();
 }
 
-/// Sends rows of a result and what ends them; `most` of 0: all.
-task<> pg_session::give_rows(portal& p, std::uint32_t most) {
-  pg_result& r = *p.result;
+/// Sends rows of a result from `next` on and what ends them; `most` of 0: all.
+task<> pg_session::give_rows(pg_result& r, std::size_t& next, std::uint32_t most) {
   put_notice(out_, r);
   r.notice.clear();
   std::size_t count = 0;
-  while (p.next != r.rows.size() && (most == 0 || count != most)) {
-    put_row(out_, r.rows[p.next++]);
+  while (next != r.rows.size() && (most == 0 || count != most)) {
+    put_row(out_, r.rows[next++]);
     ++count;
     if (out_.size() > out_bytes_max) co_await flush();
   }
@@ -172,6 +171,8 @@ void pg_session::bind(std::string_view body) {
     if (made.formats[made.formats.size() == 1 ? 0 : i] != 0 && made.columns[i].type != pg_text)
       throw pg_error(sqlstate::not_supported,
                      "the fake gives columns of other types than text in text format only");
+  portals_.erase(asked.portal);
+  check_held(made);
   portals_.insert_or_assign(asked.portal, std::move(made));
   put_message(out_, '2', {});
 }
@@ -230,21 +231,30 @@ task<> pg_session::execute(std::string_view body) {
     auto own = portals_.extract(at);
     portal& p = own.mapped();
     p.result = co_await run_statement(*p.statement, p.values);
-    check_rows_held(p);
-    co_await give_rows(p, p.columns.empty() ? 0 : most);
+    check_held(p);
+    co_await give_rows(*p.result, p.next, p.columns.empty() ? 0 : most);
     using kind = sql_statement::kind;
     if (p.statement->is != kind::commit && p.statement->is != kind::rollback)
       portals_.insert(std::move(own));
     co_return;
   }
-  co_await give_rows(at->second, most);
+  co_await give_rows(*at->second.result, at->second.next, most);
 }
 
-/// Portals keep the rows that were not fetched, so all of a session have a limit in common.
-void pg_session::check_rows_held(const portal& p) const {
-  std::size_t held = p.result->rows.size();
-  for (const auto& [name, other] : portals_)
-    if (other.result) held += other.result->rows.size();
+/// Checks a portal beside those of the list: they keep their parameters, and rows that were not
+/// fetched, so all of a session have limits in common.
+void pg_session::check_held(const portal& p) const {
+  std::size_t held = 0;
+  std::uint64_t bytes = 0;
+  const auto count = [&](const portal& each) {
+    for (const pg_value& v : each.values) bytes += sizeof v + (v ? v->size() : 0);
+    if (!each.result) return;
+    held += each.result->rows.size();
+    bytes += each.result->bytes;
+  };
+  count(p);
+  for (const auto& [name, other] : portals_) count(other);
+  check_bytes_held(home_.options, bytes, "portals");
   const std::uint32_t most = home_.options.transaction_rows_max;
   if (held > most)
     throw pg_error(sqlstate::too_complex,

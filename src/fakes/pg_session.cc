@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "fakes/pg_error.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/expected.hh"
@@ -13,15 +14,10 @@
 namespace heddle::fakes::detail {
 namespace {
 
-constexpr nanoseconds drain_time = std::chrono::seconds(1);
+constexpr nanoseconds linger = std::chrono::seconds(1);
 constexpr unsigned offers_max = 4;  // SSLRequest and GSSENCRequest before the startup message
 
 [[noreturn]] void end_session(std::errc code) { throw failure(std::make_error_code(code)); }
-
-task<> drain(const stream& on) {
-  on.shutdown_write();
-  while (received got = co_await on.receive()) got.release();
-}
 
 }  // namespace
 
@@ -85,13 +81,6 @@ task<> pg_session::flush() {
     on_.reset_on_close();
     end_session(std::errc::connection_reset);
   }
-}
-
-/// Lets the last message arrive: a close with unread bytes would be a reset, which may overtake it.
-task<> pg_session::finish() {
-  const auto ended = co_await as_expected(with_timeout(drain(on_), drain_time));
-  if (!ended && ended.error() == std::errc::operation_canceled)
-    end_session(std::errc::operation_canceled);
 }
 
 task<pg_session::start> pg_session::refuse(const char* code, std::string text) {
@@ -223,11 +212,12 @@ task<> pg_session::run(bool full) {
     broken = e;  // a breach of the protocol: the session cannot go on
   }
   if (broken) {
+    roll_back();  // sending the error may take long
     const std::string why = broken->what();
     const start refused = co_await refuse(broken->sqlstate(), why);
     how = refused;
   }
-  if (how == start::refused) co_await finish();
+  if (how == start::refused) co_await finish(on_, linger);
 }
 
 task<> pg_session::handle(const pg_message& m) {

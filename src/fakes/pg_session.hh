@@ -35,7 +35,7 @@ class pg_session {
 
   task<> run(bool full);
 
-  /// Ends the wait of the statement that runs (CancelRequest).
+  /// Ends the delay before a statement (CancelRequest).
   void cancel_statement() noexcept;
   /// Resets the connection.
   void drop() noexcept;
@@ -71,7 +71,6 @@ class pg_session {
   task<std::optional<pg_message>> next_message(bool first);
   task<> handle(const pg_message& m);
   task<> flush();
-  task<> finish();
 
   // The simple and the extended protocol (pg_protocol.cc).
   task<> simple_query(std::string_view body);
@@ -82,8 +81,8 @@ class pg_session {
   task<> execute(std::string_view body);
   void close(std::string_view body);
   task<> sync();
-  task<> give_rows(portal& p, std::uint32_t most);
-  void check_rows_held(const portal& p) const;
+  task<> give_rows(pg_result& r, std::size_t& next, std::uint32_t most);
+  void check_held(const portal& p) const;
   void report(const pg_error& e);
   void ready();
 
@@ -94,9 +93,11 @@ class pg_session {
   task<pg_result> end_block(bool commits);
   task<> commit_transaction();
   void roll_back() noexcept;
+  void forget_transaction() noexcept;
   pg_transaction& transaction();
   void check_not_failed(const sql_statement& s) const;
   void check_length(std::string_view sql) const;
+  pg_result set(const sql_statement& s);
   pg_result show(const std::string& name) const;
 
   postgres_server::core& home_;
@@ -109,6 +110,7 @@ class pg_session {
   std::map<std::string, prepared> statements_;
   std::map<std::string, portal> portals_;
   std::map<std::string, std::string> settings_;
+  std::map<std::string, std::string> local_settings_;  // SET LOCAL in this transaction
   std::unique_ptr<pg_transaction> transaction_;
   std::optional<cancel_source> waiting_;  // while a statement waits
   block block_ = block::idle;

@@ -37,6 +37,15 @@ constexpr std::string_view other_commands[] = {
     "prepare",  "refresh",    "reindex", "release", "reset",      "revoke", "savepoint", "table",
     "truncate", "unlisten",   "vacuum",  "values",  "with"};
 
+constexpr std::size_t columns_max = 1664;  // PostgreSQL has this limit
+
+/// Counts a column that is asked for; "*" is both of a table.
+void count_column(std::size_t& columns, bool star) {
+  columns += star ? 2 : 1;
+  if (columns > columns_max)
+    throw pg_error(sqlstate::too_many_columns, "target lists can have at most 1664 entries");
+}
+
 class sql_parser {
  public:
   explicit sql_parser(std::string_view text) : tokens_(sql_tokens(text)) {}
@@ -184,7 +193,9 @@ class sql_parser {
                         !is_word("false"));
     if (!plain && !is_symbol("*")) return select_values();
     made_.is = sql_statement::kind::select_rows;
+    std::size_t columns = 0;
     do {
+      count_column(columns, is_symbol("*"));
       made_.columns.push_back(take_symbol("*") ? std::string("*") : name("a column"));
       made_.labels.push_back(take_word("as") ? name("a name") : made_.columns.back());
     } while (take_symbol(","));
@@ -202,7 +213,9 @@ class sql_parser {
   sql_statement select_values() {
     made_.is = sql_statement::kind::select_values;
     made_.rows.emplace_back();
+    std::size_t columns = 0;
     do {
+      count_column(columns, false);
       made_.rows[0].push_back(value());
       made_.labels.push_back(take_word("as") ? name("a name") : std::string("?column?"));
     } while (take_symbol(","));
@@ -342,14 +355,10 @@ class sql_parser {
   sql_statement set() {
     form_ = form_set;
     made_.is = sql_statement::kind::set;
-    if (!take_word("session")) static_cast<void>(take_word("local"));
+    if (!take_word("session")) made_.local = take_word("local");
     made_.table = name("a name");
     while (take_symbol(".")) made_.table += '.' + name("a name");
-    if (take_symbol("=")) {
-      // The value follows.
-    } else if (!take_word("to") && is_symbol(";")) {
-      wrong("\"=\" and a value");
-    }
+    if (!take_symbol("=")) static_cast<void>(take_word("to"));
     if (now().is == sql_token::kind::end || is_symbol(";")) wrong("a value");
     for (; now().is != sql_token::kind::end && !is_symbol(";"); step()) {
       if (now().is == sql_token::kind::parameter) wrong("a value");

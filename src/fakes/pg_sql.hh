@@ -59,13 +59,14 @@ struct sql_statement {
   bool if_not_exists = false;
   bool read_only = false;        ///< BEGIN READ ONLY
   bool as_start = false;         ///< START TRANSACTION, for the answer's tag
+  bool local = false;            ///< SET LOCAL
   std::string text = {};         ///< the value of SET
   std::uint32_t parameters = 0;  ///< the highest number of a parameter
 };
 
 /// Reads all statements of a text; none from one without words.
 /// Fails: pg_error(42601), and 0A000 for a statement of SQL that the fake does not have. The text
-/// says which form the fake knows.
+/// says which form the fake knows. 54011 for a SELECT of more than 1,664 columns.
 [[nodiscard]] std::vector<sql_statement> parse_sql(std::string_view text);
 
 }  // namespace heddle::fakes::detail

@@ -5,6 +5,7 @@
 
 #include "fakes/pg_error.hh"
 #include "fakes/pg_session.hh"
+#include "fakes/small_letters.hh"
 #include "heddle/core/expected.hh"
 #include "heddle/core/sleep.hh"
 
@@ -15,12 +16,6 @@ pg_result tagged(const char* tag) {
   pg_result made;
   made.tag = tag;
   return made;
-}
-
-std::string small_letters(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 constexpr std::size_t settings_max = 1000;  // settings that a session may have
@@ -45,10 +40,26 @@ task<pg_result> pg_session::run_statement(const sql_statement& s,
     co_return ended;
   }
   if (s.is == kind::show) co_return show(s.table);
-  if (settings_.size() >= settings_max)
+  co_return set(s);
+}
+
+pg_result pg_session::set(const sql_statement& s) {
+  pg_result made = tagged("SET");
+  const std::string name = small_letters(s.table);
+  const bool exists = settings_.contains(name) || local_settings_.contains(name);
+  if (!exists && settings_.size() + local_settings_.size() >= settings_max)
     throw pg_error(sqlstate::too_complex, "a session has at most 1000 settings");
-  settings_[small_letters(s.table)] = s.text;
-  co_return tagged("SET");
+  if (s.local) {
+    local_settings_[name] = s.text;
+    if (block_ == block::idle) {
+      made.notice = "SET LOCAL can only be used in transaction blocks";
+      made.notice_code = sqlstate::no_transaction;
+    }
+  } else {
+    settings_[name] = s.text;
+    local_settings_.erase(name);
+  }
+  return made;
 }
 
 /// Waits as long as the faults say.
@@ -109,8 +120,7 @@ task<pg_result> pg_session::end_block(bool commits) {
   if (committed) {
     co_await commit_transaction();
   } else {
-    transaction_.reset();
-    portals_.clear();
+    forget_transaction();
   }
   pg_result made = tagged(committed ? "COMMIT" : "ROLLBACK");
   if (before == block::idle) {
@@ -123,20 +133,28 @@ task<pg_result> pg_session::end_block(bool commits) {
 /// Commits the session's transaction, if there is one. It is over afterwards in any case.
 task<> pg_session::commit_transaction() {
   const std::unique_ptr<pg_transaction> own = std::move(transaction_);
-  portals_.clear();
+  forget_transaction();
   if (own != nullptr) co_await home_.commit(*own);
 }
 
 /// The effect of an error on the transaction.
 void pg_session::roll_back() noexcept {
-  transaction_.reset();
-  portals_.clear();
+  forget_transaction();
   if (block_ == block::open) block_ = block::failed;
 }
 
+/// Ends all that lasts as long as a transaction.
+void pg_session::forget_transaction() noexcept {
+  transaction_.reset();
+  portals_.clear();
+  local_settings_.clear();
+}
+
 pg_result pg_session::show(const std::string& name) const {
-  const auto at = settings_.find(small_letters(name));
-  if (at == settings_.end())
+  const std::string key = small_letters(name);
+  const auto& from = local_settings_.contains(key) ? local_settings_ : settings_;
+  const auto at = from.find(key);
+  if (at == from.end())
     throw pg_error(sqlstate::no_object,
                    "unrecognized configuration parameter \"" + name + "\": SET gives it a value");
   pg_result made = tagged("SHOW");

@@ -22,16 +22,24 @@ std::uint64_t bytes_of(const pg_place& at, const pg_row& row) {
 
 }  // namespace
 
+void check_bytes_held(const postgres_options& options, std::uint64_t bytes, const char* what) {
+  if (bytes > options.transaction_bytes_max)
+    throw pg_error(sqlstate::too_complex, std::string("too many bytes in ") + what +
+                                              ": postgres_options::transaction_bytes_max allows " +
+                                              std::to_string(options.transaction_bytes_max));
+}
+
 pg_store::sums pg_store::sums_after(const pg_changes& changes) const {
   sums after = sums_;
   for (const auto& [at, row] : changes) {
+    std::uint64_t& count = at.table.empty() ? after.tables : after.rows;
     const auto old = versions_.find(at);
     if (old != versions_.end() && old->second.row) {
-      --after.rows;
+      --count;
       after.bytes -= bytes_of(at, old->second.row);
     }
     if (row) {
-      ++after.rows;
+      ++count;
       after.bytes += bytes_of(at, row);
     }
   }
@@ -40,9 +48,14 @@ pg_store::sums pg_store::sums_after(const pg_changes& changes) const {
 
 void pg_store::check_room(const pg_changes& changes) const {
   const sums after = sums_after(changes);
-  if (after.rows > options_.rows_max && after.rows > sums_.rows)
-    throw pg_error(sqlstate::disk_full, "too many rows: postgres_options::rows_max allows " +
-                                            std::to_string(options_.rows_max));
+  const auto check = [this](std::uint64_t now, std::uint64_t before, const char* what) {
+    if (now > options_.rows_max && now > before)
+      throw pg_error(sqlstate::disk_full, std::string("too many ") + what +
+                                              ": postgres_options::rows_max allows " +
+                                              std::to_string(options_.rows_max));
+  };
+  check(after.rows, sums_.rows, "rows");
+  check(after.tables, sums_.tables, "tables");
   if (after.bytes > options_.data_bytes_max && after.bytes > sums_.bytes)
     throw pg_error(sqlstate::disk_full, "too much data: postgres_options::data_bytes_max allows " +
                                             std::to_string(options_.data_bytes_max) + " bytes");
@@ -99,13 +112,18 @@ void pg_transaction::check(const std::string& table) const {
 
 void pg_transaction::note(const pg_place& at) {
   check(at);
-  reads_.insert(at);
+  if (reads_.insert(at).second) count_bytes(at.table.size() + at.key.size());
   const std::uint32_t most = store_.options_.transaction_rows_max;
   if (reads_.size() > most)
     throw pg_error(
         sqlstate::too_complex,
         "too many rows in a transaction: postgres_options::transaction_rows_max allows " +
             std::to_string(most));
+}
+
+void pg_transaction::count_bytes(std::uint64_t more) {
+  bytes_ += more;
+  check_bytes_held(store_.options_, bytes_, "a transaction");
 }
 
 pg_row pg_transaction::read(const pg_place& at) {
@@ -135,7 +153,10 @@ std::vector<std::pair<std::string, pg_value>> pg_transaction::scan(const std::st
 
 void pg_transaction::write(const pg_place& at, pg_row row) {
   note(at);
-  writes_[at] = std::move(row);
+  pg_row& own = writes_[at];
+  bytes_ -= own && *own ? (*own)->size() : 0;
+  own = std::move(row);
+  count_bytes(own && *own ? (*own)->size() : 0);
 }
 
 void pg_transaction::validate() const {

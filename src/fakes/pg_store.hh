@@ -63,7 +63,7 @@ class pg_store {
     std::uint64_t commit = 0;
   };
   struct sums {
-    std::uint64_t rows = 0, bytes = 0;
+    std::uint64_t rows = 0, tables = 0, bytes = 0;
   };
   [[nodiscard]] sums sums_after(const pg_changes& changes) const;
   void forget_tombstones();
@@ -78,7 +78,8 @@ class pg_store {
 };
 
 /// Thread: the store's color. Owns: its place among the open transactions, until it ends.
-/// Fails: pg_error: 40001 for a conflict, 54000 beyond transaction_rows_max.
+/// Fails: pg_error: 40001 for a conflict, 54000 beyond transaction_rows_max and
+/// transaction_bytes_max.
 class pg_transaction {
  public:
   explicit pg_transaction(pg_store& store);
@@ -95,17 +96,23 @@ class pg_transaction {
   [[nodiscard]] const pg_changes& changes() const noexcept { return writes_; }
   /// Fails if a commit since the begin has changed anything that was read or written.
   void validate() const;
+  [[nodiscard]] const postgres_options& options() const noexcept { return store_.options_; }
 
  private:
   void check(const pg_place& at) const;
   void check(const std::string& table) const;
   void note(const pg_place& at);
+  void count_bytes(std::uint64_t more);
 
   pg_store& store_;
   std::uint64_t begin_;
   std::set<pg_place> reads_;
   std::set<std::string> scans_;
   pg_changes writes_;
+  std::uint64_t bytes_ = 0;  // size of reads_ and of the values in writes_
 };
+
+/// Fails: pg_error(54000) if more bytes are held than transaction_bytes_max; `what` holds them.
+void check_bytes_held(const postgres_options& options, std::uint64_t bytes, const char* what);
 
 }  // namespace heddle::fakes::detail

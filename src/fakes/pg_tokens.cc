@@ -3,6 +3,7 @@
 #include "fakes/pg_tokens.hh"
 
 #include "fakes/pg_error.hh"
+#include "fakes/small_letters.hh"
 
 namespace heddle::fakes::detail {
 namespace {
@@ -15,7 +16,6 @@ bool begins_word(char c) {
          (static_cast<unsigned char>(c) & 0x80) != 0;
 }
 bool goes_on_word(char c) { return begins_word(c) || is_digit_of_sql(c) || c == '$'; }
-char small(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 [[noreturn]] void bad_token(const std::string& why) { throw pg_error(sqlstate::syntax_error, why); }
 
@@ -34,7 +34,7 @@ class cutter {
       made.text = literal('\'', true);
     } else if (begins_word(c)) {
       made.is = sql_token::kind::word;
-      while (!rest_.empty() && goes_on_word(rest_[0])) made.text += small(take());
+      while (!rest_.empty() && goes_on_word(rest_[0])) made.text += small_letter(take());
     } else if (c == '\'') {
       made.is = sql_token::kind::text;
       made.text = literal('\'', false);

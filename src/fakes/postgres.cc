@@ -4,12 +4,12 @@
 
 #include <utility>
 
+#include "fakes/accepting.hh"
 #include "fakes/pg_core.hh"
 #include "fakes/pg_error.hh"
 #include "fakes/pg_session.hh"
 #include "heddle/base/error.hh"
 #include "heddle/core/expected.hh"
-#include "heddle/core/sleep.hh"
 
 namespace heddle::fakes {
 
@@ -24,16 +24,16 @@ task<> postgres_server::core::commit(const pg_transaction& t) {
   t.validate();
   store.check_room(t.changes());
   if (!options.folder.empty()) {
-    if (!log.has_room(t.changes()))
-      throw pg_error(sqlstate::disk_full,
-                     "the log is full: postgres_options::log_bytes_max allows " +
-                         std::to_string(options.log_bytes_max) + " bytes");
     const auto kept = co_await as_expected(log.append(t.changes(), options.sync_commits));
     if (!kept && kept.error() == std::errc::operation_canceled) throw failure(kept.error());
     if (!kept)
       throw pg_error(
           sqlstate::io_failed,
           "the commit could not be written, and its outcome is unknown: " + kept.error().message());
+    if (!*kept)
+      throw pg_error(sqlstate::disk_full,
+                     "the log is full: postgres_options::log_bytes_max allows " +
+                         std::to_string(options.log_bytes_max) + " bytes");
   }
   store.apply(t.changes());
   ++counters.commits;
@@ -50,10 +50,17 @@ void postgres_server::core::cancel(std::uint32_t number, std::uint32_t secret) {
 task<> postgres_server::core::prepare() {
   if (options.folder.empty()) co_return;
   const mutex::hold held = co_await commits.lock();  // several listeners may begin at once
-  if (!log.is_open()) co_await log.open(store);
+  if (!log.is_open()) co_await log.open(store, options.sync_commits);
 }
 
-task<> postgres_server::core::session(stream on, bool full) {
+task<> postgres_server::core::session(stream on) {
+  const bool full = served >= options.connections_max;
+  struct place {
+    std::uint32_t& served;
+    bool taken;
+    ~place() { served -= taken ? 1 : 0; }
+  } const own_place{served, !full};
+  served += full ? 0 : 1;
   pg_session own(*this, std::move(on), ++last_number);
   const auto ended = co_await as_expected(own.run(full));
   // Broken connections end alone; a cancelled task ends with serve().
@@ -63,25 +70,17 @@ task<> postgres_server::core::session(stream on, bool full) {
 
 task<> postgres_server::core::accept_all(scope& s, const listener& door) {
   co_await prepare();
-  for (;;) {
-    auto on = co_await as_expected(door.accept());
-    if (!on && (on.error() == std::errc::operation_canceled ||
-                on.error() == std::errc::bad_file_descriptor))
-      co_return;
-    if (!on) {
-      co_await sleep_for(std::chrono::milliseconds(1));  // a lasting error is no busy loop
-      continue;
-    }
+  const auto take = [this, &s](stream on) {
     ++counters.connections;
-    // Some more than the limit get in to be told so, or to send a CancelRequest.
-    const bool full = sessions.size() >= options.connections_max;
+    // As many again as the limit get in, to be told so or to send a CancelRequest.
     if (faults.connections == postgres_faults::door::resets ||
-        s.live() >= std::size_t{2} * options.connections_max + 2) {
-      on->reset_on_close();
-      continue;
+        s.live() >= std::size_t{2} * options.connections_max) {
+      on.reset_on_close();
+    } else {
+      s.spawn(session(std::move(on)));
     }
-    s.spawn(session(std::move(*on), full));
-  }
+  };
+  co_await accept_each(door, take);
 }
 
 postgres_server::postgres_server(postgres_options options)
@@ -94,6 +93,9 @@ task<> postgres_server::serve(const listener& door) {
 }
 
 void postgres_server::set_faults(postgres_faults faults) {
+  if (faults.delay < nanoseconds::zero())
+    throw failure(std::make_error_code(std::errc::invalid_argument),
+                  "postgres_faults::delay is negative");
   core_->faults = faults;
   ++core_->faults_epoch;
   core_->faults_changed.notify_all();

@@ -3,9 +3,9 @@
 #include "serve/archives.hh"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
+#include "heddle/base/crc32.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
@@ -20,23 +20,6 @@ namespace {
 
 constexpr std::size_t depth_max = 64;
 constexpr std::size_t read_bytes = 64 * 1024;
-
-/// CRC-32 as zip and gzip have it (polynomial 0xedb88320), by a table of 256 steps.
-constexpr std::array<std::uint32_t, 256> crc_table = [] {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i != 256; ++i) {
-    std::uint32_t c = i;
-    for (int bit = 0; bit != 8; ++bit) c = (c & 1) != 0 ? 0xedb88320 ^ c >> 1 : c >> 1;
-    table[i] = c;
-  }
-  return table;
-}();
-
-std::uint32_t add_to_crc(std::uint32_t crc, std::string_view bytes) noexcept {
-  for (const char c : bytes)
-    crc = crc_table[(crc ^ static_cast<unsigned char>(c)) & 0xff] ^ crc >> 8;
-  return crc;
-}
 
 /// One archive on its way to one client.
 class archive_writer {
@@ -95,25 +78,21 @@ class archive_writer {
   task<> add_file(file from, archived_file f) {
     f.size = co_await from.size();
     std::uint32_t crc = 0;
-    if (zip_) {
-      crc = ~0u;
-      for (std::uint64_t at = 0; at < f.size;) {
-        const std::string_view bytes = co_await part(from, at, f.size);
-        crc = add_to_crc(crc, bytes);
-        at += bytes.size();
-      }
-      crc = ~crc;
+    for (std::uint64_t at = 0; zip_ && at < f.size;) {
+      const std::string_view bytes = co_await part(from, at, f.size);
+      crc = crc32(bytes, crc);
+      at += bytes.size();
     }
     const std::string head = head_of(f, crc);
     co_await out_.write(head);
-    std::uint32_t sent = ~0u;
+    std::uint32_t sent = 0;
     for (std::uint64_t at = 0; at < f.size;) {
       const std::string_view bytes = co_await part(from, at, f.size);
-      if (zip_) sent = add_to_crc(sent, bytes);
+      if (zip_) sent = crc32(bytes, sent);
       co_await out_.write(bytes);
       at += bytes.size();
     }
-    if (zip_ && f.size != 0 && ~sent != crc) changed(f);
+    if (zip_ && f.size != 0 && sent != crc) changed(f);
     const std::string padding = zip_ ? std::string() : tar_padding(f.size);
     co_await out_.write(padding);
   }

@@ -203,6 +203,68 @@ HEDDLE_TEST(fakes_dns, "messages are those of RFC 1035, and malformed ones are r
   EXPECT_EQ(fakes::detail::dns_wire_name("."), "\0"s);
 }
 
+/// Asks over UDP for a name in wire form; gives the answer.
+task<std::string> ask_for(address at, std::string wire, std::uint16_t type) {
+  using namespace std::string_literals;
+  std::string message = "\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00"s + wire;
+  message += '\0';
+  message += static_cast<char>(type);
+  message += "\0\1"s;
+  const udp_socket own = udp_socket::bind(address::loopback(0));
+  co_await own.send_to(at, std::string_view(message));
+  std::string room(2000, '\0');
+  const datagram got = co_await own.receive_from(room);
+  co_return room.substr(0, got.size);
+}
+int answers_in(const std::string& message) { return static_cast<unsigned char>(message[7]); }
+
+HEDDLE_TEST(fakes_dns, "a name is the same however its bytes are written") {
+  runtime rt(std::make_unique<sim_driver>());
+  rt.run(with_dns([](dns_server& server, address at) -> task<> {
+    using namespace std::string_literals;
+    const std::string wire =
+        "\x03"
+        "A b\x04"
+        "test\0"s;
+    server.add_address("a b.test", ip("192.0.2.1"));
+    server.add_address("a\\032b.TEST.", ip("192.0.2.2"));
+    server.add_alias("www.test", "\\065 b.test");
+    EXPECT_EQ(answers_in(co_await ask_for(at, wire, fakes::dns_type_a)), 2);
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\x03www\x04test\0"s, fakes::dns_type_a)), 3);
+    EXPECT_EQ(server.asked("a b.test"), 1U);
+    EXPECT_EQ(server.asked("a\\032b.test"), 1U);
+    EXPECT_EQ(server.asked("a..b"), 0U);
+    server.set_faults("a b.test", {.code = dns_code::refused, .times = 1});
+    EXPECT_EQ((co_await ask_for(at, wire, fakes::dns_type_a))[3] & 15, 5);
+    server.remove("a\\ b.test");
+    EXPECT_EQ(answers_in(co_await ask_for(at, wire, fakes::dns_type_a)), 0);
+    server.add_address(".", ip("192.0.2.3"));
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\0"s, fakes::dns_type_a)), 1);
+  }));
+}
+
+HEDDLE_TEST(fakes_dns, "16 aliases lead to an address, and 17 do not") {
+  runtime rt(std::make_unique<sim_driver>());
+  rt.run(with_dns([](dns_server& server, address at) -> task<> {
+    using namespace std::string_literals;
+    for (char c = 'a'; c != 'a' + 17; ++c)
+      server.add_alias(std::string(1, c), std::string(1, static_cast<char>(c + 1)));
+    server.add_address("r", ip("192.0.2.1"));  // the end of the aliases of "a"
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\1b\0"s, fakes::dns_type_a)), 17);
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\1a\0"s, fakes::dns_type_a)), 16);
+    server.remove("r");
+    server.add_alias("r", "a");  // a loop
+    EXPECT_EQ(answers_in(co_await ask_for(at, "\1a\0"s, fakes::dns_type_a)), 16);
+  }));
+}
+
+HEDDLE_TEST(fakes_dns, "faults with a code beyond four bits or a negative delay are refused") {
+  dns_server server;
+  EXPECT_THROW(server.set_faults("", {.code = dns_code(99)}), failure);
+  EXPECT_THROW(server.set_faults("a", {.delay = -1ns}), failure);
+  EXPECT_NO_THROW(server.set_faults("a", {.code = dns_code(15)}));
+}
+
 DRIVER_TEST(fakes_dns,
             "a question that is none gets its code, and names that are none are refused") {
   runtime rt(make());

@@ -24,8 +24,11 @@ task<> beside(task<> served, Body body) {
     co_await body();
     s.cancel();
   };
-  const auto ended = co_await as_expected(with_scope(all));
-  if (!ended && ended.error() != std::errc::operation_canceled) throw failure(ended.error());
+  try {
+    co_await with_scope(all);
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::operation_canceled) throw;
+  }
 }
 
 /// A UDP socket and a listener with one port of this machine.

@@ -109,7 +109,11 @@ DRIVER_TEST(fakes_http, "answers are cut, reset, garbage, or none at all") {
     const std::string reset = co_await converse(at, text);
     EXPECT_TRUE(reset.ends_with("(reset)")) << reset;
     text = get("/silent");
-    EXPECT_FALSE(co_await as_expected(with_timeout(converse(at, text), 50ms)));
+    const tcp_stream unanswered = co_await tcp_connect(at);
+    co_await unanswered.write(std::string_view(text));
+    while (server.asked() != 4) co_await sleep_for(1ms);
+    char none[1];
+    EXPECT_FALSE(co_await as_expected(with_timeout(unanswered.read(none), 50ms)));
     server.refuse_connections(1);
     EXPECT_EQ(co_await converse(at, text), "(reset)");
     server.refuse_connections(1, http_end::close);
@@ -118,6 +122,31 @@ DRIVER_TEST(fakes_http, "answers are cut, reset, garbage, or none at all") {
     EXPECT_EQ(server.asked(), 4U);
     EXPECT_EQ(server.connections(), 6U);
   }));
+}
+
+HEDDLE_TEST(fakes_http, "a silent answer keeps the connection until its client ends it") {
+  runtime rt(std::make_unique<sim_driver>());
+  rt.run([&]() -> task<> {
+    scripted_http server({.idle = 1s});
+    http_answer silent;
+    silent.silent = true;
+    server.on("", "", silent);
+    const tcp_listener door = tcp_listener::listen(address::loopback(0));
+    const address at = door.local();
+    const auto body = [&]() -> task<> {
+      const tcp_stream conn = co_await tcp_connect(at);
+      const std::string text = get("/");
+      co_await conn.write(std::string_view(text));
+      char none[1];
+      const auto got = co_await as_expected(with_timeout(conn.read(none), 1h));
+      EXPECT_FALSE(got);
+      EXPECT_EQ(got.error(), std::errc::timed_out);
+      EXPECT_EQ(server.connections_open(), 1U);
+      conn.shutdown_write();
+      EXPECT_EQ(co_await conn.read(none), 0U);
+    };
+    co_await beside(server.serve(door), body);
+  });
 }
 
 DRIVER_TEST(fakes_http,
@@ -144,6 +173,9 @@ DRIVER_TEST(fakes_http,
     bad.status = 100;
     EXPECT_THROW(server.on("GET", "/", bad), failure);
     bad.status = 200;
+    bad.delay = -1ns;
+    EXPECT_THROW(server.on("GET", "/", bad), failure);
+    bad.delay = 0ns;
     bad.fields.push_back({"A", "b\r\nC: d"});
     EXPECT_THROW(server.on("GET", "/", bad), failure);
   }));

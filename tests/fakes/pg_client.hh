@@ -162,4 +162,10 @@ task<> with_database(postgres_options options, Body body) {
   co_await beside(server.serve(door), inner);
 }
 
+/// A test in a simulation, with one database.
+inline void simulate(task<> (*body)(postgres_server&, address), postgres_options options = {}) {
+  runtime rt(std::make_unique<sim_driver>());
+  rt.run(with_database(std::move(options), body));
+}
+
 }  // namespace heddle::test

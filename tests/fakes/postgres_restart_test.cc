@@ -81,46 +81,6 @@ HEDDLE_TEST(fakes_restart, "a log whose end is torn gives the commits before it,
   }
 }
 
-HEDDLE_TEST(fakes_restart, "a file that is no log, and one beyond its limit, stop the start") {
-  const auto start = [](const std::string& content) -> std::string {
-    auto* const world = new sim_driver();
-    runtime rt{std::unique_ptr<driver>(world)};
-    world->write_file("/data/log", content);
-    std::string why;
-    rt.run([&]() -> task<> {
-      postgres_options options;
-      options.folder = "/data";
-      options.log_bytes_max = 100;
-      postgres_server server(options);
-      const tcp_listener door = tcp_listener::listen(address::loopback(0));
-      try {
-        co_await server.serve(door);
-      } catch (const failure& e) {
-        why = e.what();
-      }
-    });
-    return why;
-  };
-  EXPECT_NE(start("a letter to a friend").find("is no log"), std::string::npos);
-  EXPECT_NE(start(std::string(200, 'x')).find("log_bytes_max"), std::string::npos);
-}
-
-HEDDLE_TEST(fakes_restart, "a full log refuses commits and keeps those before") {
-  runtime rt(std::make_unique<sim_driver>());
-  postgres_options options;
-  options.folder = "/data";
-  options.log_bytes_max = 200;
-  rt.run(with_database(options, [](postgres_server& server, address at) -> task<> {
-    pg_client c;
-    co_await c.connect(at);
-    co_await c.query("CREATE TABLE t (key text primary key, value text)");
-    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('a', '1')"), "C(INSERT 0 1) Z(I)");
-    EXPECT_EQ(co_await c.query("INSERT INTO t VALUES ('b', '" + std::string(200, 'x') + "')"),
-              "E(53100) Z(I)");
-    EXPECT_EQ(server.rows("t").size(), 1U);
-  }));
-}
-
 HEDDLE_TEST(fakes_restart, "a disk that fails leaves the outcome open, and later commits whole") {
   auto* const world = new sim_driver();
   postgres_options options;
@@ -385,7 +345,8 @@ HEDDLE_TEST(fakes_transfers, "a database that answers before the sync is found o
   std::string wrong;
   sim::runs_options options = transfer_options(200);
   options.shrink_runs_max = 0;
-  options.folder = "/tmp/heddle-fakes-runs";
+  char folder[] = "/tmp/heddle-fakes-runs-XXXXXX";
+  options.folder = ::mkdtemp(folder);
   ::testing::internal::CaptureStderr();
   const sim::runs_outcome all = sim::for_runs(options, [&](const sim::cluster_options& drawn) {
     transfers one;
@@ -395,6 +356,7 @@ HEDDLE_TEST(fakes_transfers, "a database that answers before the sync is found o
   EXPECT_FALSE(all) << "no seed of 200 found it";
   EXPECT_TRUE(all.failed.starts_with("lost: ") || all.failed.starts_with("half: "))
       << all.failed << said;
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ struct dns_question {
 
 /// How answers depart from the table. Defaults are the ordinary answer.
 struct dns_faults {
-  dns_code code = dns_code::no_error;  ///< another code: no records are sent
+  dns_code code = dns_code::no_error;  ///< another code, up to 15: no records are sent
   nanoseconds delay{0};                ///< the time before the answer
   bool silent = false;                 ///< no answer at all
   bool truncated = false;       ///< over UDP an answer without records that asks to come by TCP
@@ -78,7 +78,8 @@ struct dns_options {
 /// The answer to a name follows aliases in the table, up to 16. A name with records, but none of
 /// the type, gets an empty answer; a name without any gets NXDOMAIN. Both carry a SOA record whose
 /// minimum is dns_options::ttl, so that resolvers may cache them (RFC 2308). Names are compared
-/// without regard to case. Types other than A, AAAA and CNAME have no records.
+/// without regard to case and escapes: "a b" is "a\032b" (RFC 1035 section 5.1). Types other than
+/// A, AAAA and CNAME have no records.
 ///
 /// An answer of more than 512 bytes, or than the client takes with EDNS (RFC 6891), is truncated
 /// over UDP. A message that is no question gets FORMERR; messages shorter than a header and
@@ -87,8 +88,9 @@ struct dns_options {
 /// Thread: one color, that of serve(); the table may change while it runs.
 /// Owns: the table and the questions. It, the socket and the listener outlive serve().
 /// Cancel: serve() ends, with its connections and the answers that wait.
-/// Fails: the functions that change the table throw failure: invalid_argument for a text that is no
-///   name (RFC 1035 section 2.3.4), no_buffer_space beyond records_max.
+/// Fails: the functions that change the table or the faults throw failure: invalid_argument for a
+///   text that is no name (RFC 1035 section 2.3.4), a code beyond 15 and a negative delay,
+///   no_buffer_space beyond records_max.
 class dns_server {
  public:
   explicit dns_server(dns_options options = dns_options());
@@ -111,8 +113,9 @@ class dns_server {
   /// Ends all faults.
   void clear_faults() noexcept;
 
-  /// Answers over UDP and TCP until it is cancelled or a listener has finished.
+  /// Answers over UDP and TCP until it is cancelled, or both have finished.
   [[nodiscard]] task<> serve(const udp_socket& udp, const tcp_listener& tcp);
+  /// Answers until it is cancelled, or the socket or listener is closed.
   [[nodiscard]] task<> serve_udp(const udp_socket& udp);
   [[nodiscard]] task<> serve_tcp(const tcp_listener& tcp);
 

@@ -49,7 +49,7 @@ struct http_answer {
   /// `keep`.
   std::optional<std::uint64_t> cut_after = {};
   http_end end = http_end::keep;
-  bool silent = false;  ///< no byte is sent, and the connection stays
+  bool silent = false;  ///< no byte is sent, and the connection stays until the client ends it
   /// Instead of all that: bytes that are sent as they are (garbage, another protocol). Then `end`.
   std::string raw = {};
 };
@@ -87,9 +87,8 @@ struct scripted_http_options {
 /// Thread: one color, that of serve(); rules may change while it runs.
 /// Owns: the rules and the requests. It and the listener outlive serve().
 /// Cancel: serve() ends, with its connections.
-/// Fails: on() throws failure: invalid_argument for a status, field, method or number that cannot
-/// be
-///   used, no_buffer_space beyond rules_max.
+/// Fails: on() throws failure: invalid_argument for a status, field, method, number or delay that
+///   cannot be used, no_buffer_space beyond rules_max.
 class scripted_http {
  public:
   explicit scripted_http(scripted_http_options options = scripted_http_options());

@@ -30,10 +30,14 @@ struct postgres_faults {
   /// starts.
   enum class door : std::uint8_t { open, resets, starting };
   door connections = door::open;
-  nanoseconds delay{0};  ///< before each statement; a CancelRequest ends it with 57014
+  /// The time before each statement. A CancelRequest ends it with 57014; other faults do not end
+  /// one that runs.
+  nanoseconds delay{0};
   /// Each connection is reset when so many bytes have left on it, counted from set_faults().
   std::optional<std::uint64_t> cut_after = {};
-  bool silent = false;  ///< nothing more is answered, until set_faults() says otherwise
+  /// Answers are withheld, and sent when set_faults() says otherwise. A session whose answer waits
+  /// reads no further messages.
+  bool silent = false;
 };
 
 struct postgres_counters {
@@ -54,7 +58,8 @@ struct postgres_counters {
 /// Thread: one color, that of serve().
 /// Owns: the data in memory. It and the listener outlive serve(). One process uses a folder.
 /// Cancel: serve() ends, with its connections; open transactions are rolled back.
-/// Fails: serve() throws failure if the folder's log cannot be read, or is no log of this class.
+/// Fails: serve() throws failure if the folder's log cannot be read, is damaged, or is no log;
+///   set_faults() for a negative delay (invalid_argument).
 class postgres_server {
  public:
   explicit postgres_server(postgres_options options = postgres_options());
