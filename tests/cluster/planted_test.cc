@@ -27,7 +27,8 @@ using namespace std::chrono_literals;
 using sim::cell;
 using sim::growing_list;
 
-constexpr nanoseconds patience = 1s;
+constexpr nanoseconds patience = 2s;
+constexpr nanoseconds healed = 25s;
 
 /// What the runs did, and how much of it.
 struct store_totals {
@@ -64,7 +65,10 @@ class store_client {
 class store_run {
  public:
   store_run(const sim::cluster_options& drawn, mistake m, store_totals& totals)
-      : draw_(drawn.world.seed), totals_(totals), all_(with_faults(drawn)) {
+      : draw_(drawn.world.seed),
+        seed_(drawn.world.seed),
+        totals_(totals),
+        all_(with_faults(drawn)) {
     sim::node& at = all_.add({.name = "store",
                               .program = [m](sim::node&) { return serve_store(m); },
                               .service = true,
@@ -86,6 +90,7 @@ class store_run {
     const sim::outcome end = all_.run(5min);
     std::string wrong = cells_.wrong();
     if (wrong.empty()) wrong = lists_.wrong();
+    if (wrong.empty()) wrong = silent_;
     if (!wrong.empty()) return wrong;
     return end ? "" : "ends: " + std::to_string(static_cast<int>(end.how)) + '\n' + end.why;
   }
@@ -113,8 +118,6 @@ class store_run {
   }
   static task<int> serve_store(mistake m) { return serve_always<store>(m); }
   static task<int> serve_front(mistake m) { return serve_always<store_front>(m); }
-  static std::uint64_t drawn() { return runtime::here().io().random(); }
-
   /// Ends an operation of a cell by the store's answer.
   void end(sim::operation_id id, const std::vector<std::string>& answers, std::size_t which) {
     ++(answers.size() > which ? totals_.answers : totals_.unanswered);
@@ -141,23 +144,22 @@ class store_run {
   }
 
   /// One or two operations of a cell, sent together.
-  task<> use_cell(store_client& to, std::string me) {
-    const std::string key = "cell" + std::to_string(drawn() % 2);
+  task<> use_cell(store_client& to, std::string me, std::string name, draws draw) {
+    const std::string key = "cell" + std::to_string(draw.below(2));
     // Long values span several sectors of a disk.
-    const std::string value =
-        me + '.' + std::to_string(++values_) + std::string(drawn() % 2500, 'x');
+    const std::string value = name + std::string(draw.below(2500), 'x');
     const std::string last = seen_[key];
     std::vector<std::string> requests;
     std::vector<sim::operation_id> ids;
-    const bool changes = drawn() % 2 == 0;
-    if (changes && drawn() % 2 == 0) {
+    const bool changes = draw.one_of(2);
+    if (changes && draw.one_of(2)) {
       requests.push_back("put-if " + key + ' ' + last + ' ' + value);
       ids.push_back(cells_.call(me, key, cell::put_if(last, value)));
     } else if (changes) {
       requests.push_back("put " + key + ' ' + value + " now");
       ids.push_back(cells_.call(me, key, cell::put(value)));
     }
-    if (!changes || drawn() % 2 == 0) {
+    if (!changes || draw.one_of(2)) {
       requests.push_back("get " + key);
       ids.push_back(cells_.call(me, key, cell::get()));
     }
@@ -167,9 +169,7 @@ class store_run {
       if (a.starts_with("value ")) seen_[key] = value_in(a);
   }
 
-  task<> use_list(store_client& to, std::string me) {
-    const bool adds = drawn() % 2 == 0;
-    const std::string item = me + '.' + std::to_string(++values_);
+  task<> use_list(store_client& to, std::string me, std::string item, bool adds) {
     const auto id = lists_.call(me, "list", adds ? growing_list::add(item) : growing_list::get());
     const std::string request = adds ? "add list " + item + " id-" + item : "get list";
     const std::vector<std::string> answers = co_await to.ask({request});
@@ -181,14 +181,13 @@ class store_run {
   }
 
   /// Takes the lock, reads the list, and after a while writes it with one more item.
-  task<> add_under_lock(store_client& to, std::string me) {
-    const std::string item = me + '.' + std::to_string(++values_);
+  task<> add_under_lock(store_client& to, std::string me, std::string item, nanoseconds thinks) {
     const std::vector<std::string> lock = co_await to.ask({"acquire"});
     if (lock.empty() || !lock[0].starts_with("number ")) co_return;
     const std::string number = lock[0].substr(7);
     const std::vector<std::string> before = co_await to.ask({"read locked " + number});
     if (before.empty() || !before[0].starts_with("value ")) co_return;
-    co_await sleep_for(nanoseconds(drawn() % 1'500'000'000));
+    co_await sleep_for(thinks);
     const auto id = lists_.call(me, "locked", growing_list::add(item));
     const std::string text = value_in(before[0]);
     const std::vector<std::string> done = co_await to.ask(
@@ -201,32 +200,49 @@ class store_run {
     ++totals_.refused;
   }
 
+  /// After all trouble, a service answers within 30 s.
+  task<> until_answered(store_client& to, const char* name) {
+    for (int tries = 0; tries != 30; ++tries) {
+      const std::vector<std::string> answers = co_await to.ask({"get anything"});
+      if (!answers.empty()) co_return;
+      co_await sleep_for(1s);
+    }
+    if (silent_.empty()) silent_ = std::string("silent: after healing, ") + name;
+  }
+
+  /// Each request has draws and a time of its own, so that leaving out a fault moves no request
+  /// that the fault did not touch. Requests come in bursts, so that many meet.
   task<int> visit(std::uint64_t number, std::uint64_t requests) {
     const std::string me = "user" + std::to_string(number);
     store_client direct("store"), by_front("front");
-    co_await sleep_for(100ms);
+    nanoseconds at = 100ms;
     for (std::uint64_t i = 0; i != requests; ++i) {
-      store_client& to = drawn() % 2 == 0 ? direct : by_front;
-      const std::uint64_t what = drawn() % 4;
+      draws draw(seed_, 2 + number * 1000 + i);
+      at += draw.span(draw.one_of(2) ? 20ms : 1500ms);
+      co_await sleep_for(std::max(at - all_.time(), 0ns));
+      store_client& to = draw.one_of(2) ? direct : by_front;
+      const std::string name = me + '.' + std::to_string(i);
+      const std::uint64_t what = draw.below(4);
       if (what < 2)
-        co_await use_cell(to, me);
+        co_await use_cell(to, me, name, draw);
       else if (what == 2)
-        co_await use_list(to, me);
+        co_await use_list(to, me, name, draw.one_of(2));
       else
-        co_await add_under_lock(to, me);
-      // Requests come in bursts, so that many meet.
-      const nanoseconds longest = drawn() % 2 == 0 ? nanoseconds(20ms) : nanoseconds(1500ms);
-      co_await sleep_for(nanoseconds(drawn() % static_cast<std::uint64_t>(longest.count())));
+        co_await add_under_lock(to, me, name, draw.span(1500ms));
     }
+    co_await sleep_for(std::max(healed - all_.time(), 0ns));
+    co_await until_answered(direct, "the store");
+    co_await until_answered(by_front, "the front");
     co_return 0;
   }
 
   draws draw_;
+  std::uint64_t seed_;
   store_totals& totals_;
   sim::history<cell> cells_;
   sim::history<growing_list> lists_;
   std::map<std::string, std::string> seen_;  ///< the last value that anyone has read, by key
-  std::uint64_t values_ = 0;
+  std::string silent_;
   sim::cluster all_;
 };
 

@@ -24,7 +24,7 @@ constexpr const char* log_path = "/data/log";
 constexpr nanoseconds lease = 1s;
 constexpr nanoseconds cached_for = 1s;
 constexpr nanoseconds commit_pause = 60ms;  ///< a disk is slow, and one of the simulation is not
-constexpr nanoseconds store_limit = 400ms;
+constexpr nanoseconds store_limit = 1s;
 
 /// A checksum of a record (FNV-1a).
 std::string sum_of(std::string_view text) {
@@ -205,7 +205,11 @@ std::string store::shown(const std::string& key) {
 }
 
 task<std::string> store::answer(std::string line) {
+  static const std::map<std::string, std::size_t> verbs{
+      {"get", 2}, {"put", 4}, {"put-if", 4}, {"add", 4}, {"acquire", 1}, {"read", 3}, {"write", 4}};
   const words asked = words_of(line);
+  const auto verb = verbs.find(asked[0]);
+  if (verb == verbs.end() || verb->second != asked.size()) co_return "bad request";
   if (asked[0] == "acquire") co_return acquire();
   if (asked[0] == "get") co_return shown(asked[1]);
   if (asked[0] == "read") {

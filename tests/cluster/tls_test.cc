@@ -42,8 +42,8 @@ std::uint64_t run_of(std::uint64_t seed, const tls::pem_pair& site, const std::s
   web.write_file("/www/file", "secret");
   web.write_file("/site.pem", site.certificate);
   web.write_file("/site.key", site.key);
-  sim::node& user = all.add(user_node(
-      [url = "https://" + web.address() + "/file"](sim::node&) { return ask(url); }));
+  sim::node& user = all.add(
+      user_node([url = "https://" + web.address() + "/file"](sim::node&) { return ask(url); }));
   user.write_file("/etc/ssl/certs/ca-certificates.crt", authority);
   const sim::outcome end = all.run(1min);
   EXPECT_TRUE(end) << end.why << said;

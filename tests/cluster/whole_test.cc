@@ -4,6 +4,7 @@
 // Bodies are derived from their names, an upload that was acknowledged stays, a committed row
 // stays, everything answers again once all is healed, and one seed is one run.
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <set>
 #include <utility>
@@ -26,10 +27,12 @@ constexpr nanoseconds trouble_ends = 20s;
 constexpr std::uint64_t pages_count = 6;
 constexpr nanoseconds cache_trust = 1500ms;  // a change of a file shows within a second
 constexpr const char* site_name = "site.example";
+constexpr const char* once_path = "/once/";
 
 /// What the runs did, and how much of it.
 struct site_totals {
-  std::uint64_t pages = 0, uploads = 0, rows = 0, told = 0, kills = 0, faults = 0;
+  std::uint64_t pages = 0, uploads = 0, posts = 0, rows = 0, told = 0, kills = 0, stops = 0,
+                faults = 0;
 };
 
 /// The body that belongs to a name: its length and bytes follow from it.
@@ -115,6 +118,8 @@ class random_site {
     user.write_file("/etc/resolv.conf",
                     "nameserver " + names.address() + "\noptions timeout:1 attempts:2\n");
     supervise();
+    for (std::uint64_t stops = draw_.below(3); stops != 0; --stops)
+      all_.at(draw_.span(trouble_ends), [this, i = draw_.below(2)] { stop(*webs_[i]); });
   }
 
   /// Gives what is wrong, or "".
@@ -164,6 +169,11 @@ class random_site {
       });
   }
 
+  /// Asks a service to end after its requests; supervise() starts it again.
+  void stop(sim::node& web) {
+    if (web.running() && web.driver().raise_signal(SIGTERM)) ++totals_.stops;
+  }
+
   void wrong(const std::string& what) {
     if (wrong_.empty()) wrong_ = what;
   }
@@ -208,6 +218,26 @@ class random_site {
            std::to_string(state.acknowledged.size())));
     co_return false;
   }
+  /// Sends through the proxy what no server may see twice: their logs tell at the end.
+  task<bool> post_once(http::client& web, std::uint64_t number) {
+    http::outgoing what("POST",
+                        "http://" + std::string(site_name) + once_path + std::to_string(number));
+    what.body("text/plain", "once");
+    const auto got = co_await as_expected(web.send(std::move(what)));
+    ++totals_.posts;
+    if (!got || got->status() / 100 == 5) co_return told();
+    co_return true;
+  }
+  void check_posts() {
+    std::map<std::string, int> seen;
+    for (const sim::node* web : webs_) {
+      const std::string log = web->files()["/var/log/web"];
+      for (std::size_t at = 0; (at = log.find(once_path, at)) != log.npos; ++at)
+        ++seen[log.substr(at, log.find(' ', at) - at)];
+    }
+    for (const auto& [path, times] : seen)
+      if (times > 1) wrong("twice: a POST was sent again\n" + path);
+  }
   task<bool> add_row(std::uint64_t number) {
     pg_client c;
     const address at = address::parse(rows_->address(), 5432).value();
@@ -243,9 +273,10 @@ class random_site {
   task<> visitor(std::uint64_t number) {
     http::client web;
     for (std::uint64_t i = 0; clock::now() < visits_end_; ++i) {
-      const std::uint64_t what = runtime::here().io().random() % 4;
+      const std::uint64_t what = runtime::here().io().random() % 5;
       task<bool> step = what == 0   ? write_file(web, number)
                         : what == 1 ? add_row(number * 1000 + i)
+                        : what == 2 ? post_once(web, number * 1000 + i)
                                     : read_page(web);
       static_cast<void>(co_await as_expected(with_timeout(std::move(step), 10s)));
       const nanoseconds pause(runtime::here().io().random() % 2'000'000'000);
@@ -281,6 +312,7 @@ class random_site {
       const std::string url = "http://" + at.address() + "/in/" + name;
       co_await until_well("uploads", [&] { return read_back(web, url, state); });
     }
+    check_posts();
     co_return 0;
   }
 
@@ -309,9 +341,11 @@ HEDDLE_TEST(site_seeds, "a whole site loses and changes nothing, and answers aga
   if (judges_totals({.ran = all.ran}, 50)) {
     EXPECT_GT(sum.pages, 500U);
     EXPECT_GT(sum.uploads, 200U);
+    EXPECT_GT(sum.posts, 200U);
     EXPECT_GT(sum.rows, 200U);
     EXPECT_GT(sum.told, 50U);
     EXPECT_GT(sum.kills, 20U);
+    EXPECT_GT(sum.stops, 20U);
     EXPECT_GT(sum.faults, 500U);
   }
 }
