@@ -91,7 +91,10 @@ struct upload_state {
 class random_site {
  public:
   random_site(const sim::cluster_options& drawn, site_totals& totals)
-      : draw_(drawn.world.seed), totals_(totals), all_(with_faults(drawn)) {
+      : draw_(drawn.world.seed),
+        seed_(drawn.world.seed),
+        totals_(totals),
+        all_(with_faults(drawn)) {
     const std::vector<std::string> words{
         "/www",  "--public",         "-p",         "80",          "--upload",
         "/in/*", "--upload-replace", "--log-file", "/var/log/web"};
@@ -182,8 +185,7 @@ class random_site {
   static std::size_t page_bytes(std::uint64_t i) { return std::size_t{1} << (3 * i + 2); }
 
   // What visitors do. Each gives whether it went well.
-  task<bool> read_page(http::client& web) {
-    const std::uint64_t i = runtime::here().io().random() % pages_count;
+  task<bool> read_page(http::client& web, std::uint64_t i) {
     const std::string name = page_name(i);
     const auto got = co_await as_expected(web.get("http://" + std::string(site_name) + "/" + name));
     if (!got || got->status() != 200) co_return told();
@@ -191,8 +193,7 @@ class random_site {
     ++totals_.pages;
     co_return true;
   }
-  task<bool> write_file(http::client& web, std::uint64_t visitor) {
-    const std::uint64_t drawn = runtime::here().io().random();
+  task<bool> write_file(http::client& web, std::uint64_t visitor, std::uint64_t drawn) {
     const sim::node& to = *webs_[drawn % 2];
     const std::string name = to.name() + "-" + std::to_string(visitor);
     upload_state& state = uploads_[name];
@@ -270,17 +271,21 @@ class random_site {
     return false;
   }
 
+  /// Each step has draws and a time of its own, so that leaving out a fault moves no step that the
+  /// fault did not touch.
   task<> visitor(std::uint64_t number) {
     http::client web;
-    for (std::uint64_t i = 0; clock::now() < visits_end_; ++i) {
-      const std::uint64_t what = runtime::here().io().random() % 5;
-      task<bool> step = what == 0   ? write_file(web, number)
+    nanoseconds at{0};
+    for (std::uint64_t i = 0; at < trouble_ends; ++i) {
+      draws draw(seed_, 2 + number * 1000 + i);
+      at += draw.span(2s);
+      co_await sleep_for(std::max(at - all_.time(), 0ns));
+      const std::uint64_t what = draw.below(5);
+      task<bool> step = what == 0   ? write_file(web, number, draw.next() >> 1)
                         : what == 1 ? add_row(number * 1000 + i)
                         : what == 2 ? post_once(web, number * 1000 + i)
-                                    : read_page(web);
+                                    : read_page(web, draw.below(pages_count));
       static_cast<void>(co_await as_expected(with_timeout(std::move(step), 10s)));
-      const nanoseconds pause(runtime::here().io().random() % 2'000'000'000);
-      co_await sleep_for(pause);
     }
   }
 
@@ -296,7 +301,6 @@ class random_site {
   }
 
   task<int> visit() {
-    visits_end_ = clock::now() + trouble_ends;
     {
       scope visitors;
       const std::uint64_t count = all_.size("visitors", 3);
@@ -305,7 +309,7 @@ class random_site {
     }
     co_await sleep_for(5s);
     http::client web;
-    co_await until_well("pages", [&] { return read_page(web); });
+    co_await until_well("pages", [&] { return read_page(web, 0); });
     co_await until_well("rows", [&] { return check_rows(); });
     for (const auto& [name, state] : uploads_) {
       const sim::node& at = *all_.find(name.substr(0, 4));
@@ -317,13 +321,13 @@ class random_site {
   }
 
   draws draw_;
+  std::uint64_t seed_;
   site_totals& totals_;
   std::string wrong_, said_;
   std::map<std::string, upload_state> uploads_;
   std::vector<std::string> keys_;
   std::vector<sim::node*> webs_;
   sim::node* rows_ = nullptr;
-  time_point visits_end_{};
   sim::cluster all_;
 };
 
