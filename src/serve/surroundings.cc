@@ -17,7 +17,7 @@ namespace {
 constexpr std::time_t quiet_s = 2;
 
 void put(const text_sink& into, std::string_view text) {
-  if (into) into(text);
+  if (into && !text.empty()) into(text);
 }
 
 /// Writes to a stream of the C library.

@@ -5,6 +5,7 @@
 
 #include "cluster/services.hh"
 #include "heddle/core/deadline.hh"
+#include "heddle/core/scope.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
@@ -94,6 +95,64 @@ HEDDLE_TEST(services, "wrong settings end a node with 2, a taken port with 1") {
     EXPECT_EQ(web.result(), code) << said;
     EXPECT_NE(said.find(why), std::string::npos) << said;
   }
+}
+
+HEDDLE_TEST(services, "pages of help and wrong words come where the messages of a node come") {
+  for (const auto& [words, code, why] :
+       {std::tuple(std::vector<std::string>{"/www", "--nonsense"}, 2, "has no option --nonsense"),
+        std::tuple(std::vector<std::string>{"/www", "--port="}, 2, "--port needs a value"),
+        std::tuple(std::vector<std::string>{"--help"}, 0, "--public"),
+        std::tuple(std::vector<std::string>{"--help-limits"}, 0, "--queue-delay"),
+        std::tuple(std::vector<std::string>{"--help-site"}, 0, "--upload")}) {
+    std::string said;
+    sim::cluster all;
+    sim::node& web = all.add(service_node({.name = "web", .words = words}, said));
+    static_cast<void>(all.run(1min));
+    EXPECT_EQ(web.result(), code) << said;
+    EXPECT_NE(said.find(why), std::string::npos) << said;
+  }
+}
+
+HEDDLE_TEST(services, "a process that was killed says nothing more") {
+  std::string web_said;
+  std::string proxy_said;
+  sim::cluster all;
+  sim::node& web = all.add(
+      service_node({.name = "web",
+                    .words = {"/www", "--public", "-p", "80", "--log-file", "/log", "--upload",
+                              "/*", "--upload-replace", "--drain-timeout", "1s"}},
+                   web_said));
+  sim::node& proxy = all.add(service_node(
+      {.name = "proxy", .words = {":80", "http://web"}, .is_proxy = true}, proxy_said));
+  web.write_file("/www/index.html", "x");
+  std::string then;
+  all.add(user_node([&](sim::node&) -> task<int> {
+    http::client client;
+    const std::string url = "http://" + proxy.address() + "/file";
+    for (int i = 0; i != 120; ++i) {
+      scope asking;
+      asking.spawn([](http::client& c, std::string to) -> task<> {
+        static_cast<void>(co_await put(c, std::move(to), std::string(200'000, 'x')));
+      }(client, url));
+      co_await sleep_for(i * 100us);
+      sim::node& dies = i % 2 == 0 ? web : proxy;
+      if (i % 3 == 0 && dies.running())
+        dies.driver().raise_signal(i % 4 == 0 ? SIGHUP : i % 7 == 0 ? SIGTERM : SIGUSR1);
+      all.kill(dies, sim::death::process);
+      const std::string& said = i % 2 == 0 ? web_said : proxy_said;
+      const std::size_t before = said.size();
+      co_await sleep_for(1ms);
+      then += said.substr(before);
+      asking.cancel();
+      static_cast<void>(co_await as_expected(asking.join()));
+      all.restart(dies);
+      co_await sleep_for(100ms);
+    }
+    co_return 0;
+  }));
+  const sim::outcome end = all.run(10min);
+  EXPECT_TRUE(end) << end.why << web_said << proxy_said;
+  EXPECT_EQ(then, "");
 }
 
 HEDDLE_TEST(services, "an upload that was acknowledged survives a power failure") {
