@@ -117,7 +117,8 @@ int blocking_files::list(int folder, entry_receiver& each) noexcept {
     if (found == nullptr) return -EBADF;
     std::vector<directory_entry> all;
     const std::int64_t count = of_.list_directory(*found, all);
-    for (const directory_entry& e : all) each.receive(e.name.c_str(), e.type);
+    for (const directory_entry& e : all)
+      if (!each.receive(e.name.c_str(), e.type)) return 0;
     return std::min<std::int64_t>(count, 0);
   }));
 }

@@ -285,7 +285,11 @@ bool follow(driver_files& files, const listing_request& r, const char* name,
 /// Looks at each name of a folder, and keeps those that visitors can have.
 struct name_keeper final : entry_receiver {
   name_keeper(driver_files& f, listing_request& r) noexcept : files(f), wanted(r) {}
-  void receive(const char* name, entry_type) override {
+  bool receive(const char* name, entry_type) override {
+    keep(name);
+    return true;  // to count the names beyond the limit
+  }
+  void keep(const char* name) {
     if ((!wanted.hidden && name[0] == '.') || !can_be_asked_for(name)) return;
     if (wanted.names.size() >= wanted.entries_max) {
       ++wanted.left_out;

@@ -28,7 +28,12 @@ constexpr std::array names{"a",   "b",   "d",    "d/a",    "d/b",  "d/e",    "d/
 
 struct names_of final : entry_receiver {
   std::set<std::pair<std::string, entry_type>> all;
-  void receive(const char* name, entry_type type) override { all.emplace(name, type); }
+  explicit names_of(std::size_t most) : names_max(most) {}
+  bool receive(const char* name, entry_type type) override {
+    all.emplace(name, type);
+    return all.size() < names_max;
+  }
+  std::size_t names_max;
 };
 
 /// One of the two disks: a folder with the folders d and d/e in it, and files that are open.
@@ -105,8 +110,9 @@ class side {
         out << "remove " << name << ": " << files_.remove(folder_, name, 0);
         break;
       case 9: {
-        names_of found;
-        out << "list: " << files_.list(fd, found);
+        names_of found(draw.one_of(3) ? 1 : names.size());
+        out << "list: " << files_.list(fd, found) << ' ' << found.all.size();
+        if (found.names_max == 1) break;  // which one is not promised
         for (const auto& [each, type] : found.all) out << ' ' << each << static_cast<int>(type);
         break;
       }
