@@ -2,6 +2,8 @@
 // heddle serve and heddle proxy as nodes of a cluster: they read their settings and files from the
 // node's disk, write logs and uploads to it, listen to signals, and end like the programs.
 #include <csignal>
+#include <cstdlib>
+#include <ctime>
 
 #include "cluster/services.hh"
 #include "heddle/core/deadline.hh"
@@ -86,7 +88,9 @@ HEDDLE_TEST(services, "wrong settings end a node with 2, a taken port with 1") {
                    "cannot read the settings in '/none'"),
         std::tuple(std::vector<std::string>{"/www", "--handover", "/run/h"}, 2,
                    "handover: sockets cannot be passed in a simulated world"),
-        std::tuple(std::vector<std::string>{"/www", "--direct"}, 1, "leave out --direct")}) {
+        std::tuple(std::vector<std::string>{"/www", "--direct"}, 1, "leave out --direct"),
+        std::tuple(std::vector<std::string>{"/www", "--bind", "[fe80::1%lo]"}, 2,
+                   "a simulated world has no interfaces")}) {
     std::string said;
     sim::cluster all;
     sim::node& web = all.add(service_node({.name = "web", .words = words}, said));
@@ -153,6 +157,68 @@ HEDDLE_TEST(services, "a process that was killed says nothing more") {
   const sim::outcome end = all.run(10min);
   EXPECT_TRUE(end) << end.why << web_said << proxy_said;
   EXPECT_EQ(then, "");
+}
+
+/// All that a node writes and says while a client asks for a page.
+std::string written_by_a_node() {
+  one_service world(
+      {.name = "web", .words = {"/www", "--public", "-p", "80", "--log-file", "/log"}});
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    http::client web;
+    EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
+    EXPECT_TRUE(world.web.driver().raise_signal(SIGTERM));
+    while (world.web.running()) co_await sleep_for(100ms);
+    co_return 0;
+  });
+  return world.web.files().at("/log") + world.said;
+}
+
+HEDDLE_TEST(services, "the time zone of the machine does not reach a node") {
+  ::setenv("TZ", "ONE-1", 1);
+  ::tzset();
+  const std::string here = written_by_a_node();
+  ::setenv("TZ", "FIVE+5:30", 1);
+  ::tzset();
+  const std::string there = written_by_a_node();
+  ::unsetenv("TZ");
+  ::tzset();
+  EXPECT_EQ(here, there);
+}
+
+HEDDLE_TEST(services, "the metrics are for the node itself, by the addresses that it has") {
+  std::string said;
+  sim::cluster all;
+  sim::node_options options =
+      service_node({.name = "web", .words = {"/www", "--public", "-p", "80", "--metrics"}}, said);
+  options.addresses = {"10.0.0.1", "10.0.0.9"};
+  std::vector<std::string> own;
+  options.program = [&own, serve = options.program](sim::node& n) -> task<int> {
+    return [](std::vector<std::string>& answers, task<int> service) -> task<int> {
+      scope beside;
+      beside.spawn([](std::vector<std::string>& into) -> task<> {
+        co_await sleep_for(1s);
+        http::client web;
+        for (const char* host : {"10.0.0.1", "10.0.0.9", "127.0.0.1"})
+          into.push_back(co_await get(web, "http://" + std::string(host) + "/metrics"));
+      }(answers));
+      const int code = co_await std::move(service);
+      co_return code;
+    }(own, serve(n));
+  };
+  sim::node& web = all.add(std::move(options));
+  web.write_file("/www/index.html", "x");
+  all.add(user_node([&](sim::node&) -> task<int> {
+    co_await sleep_for(2s);
+    http::client client;
+    EXPECT_EQ(co_await get(client, "http://10.0.0.1/metrics"), "status 404");
+    co_return 0;
+  }));
+  const sim::outcome end = all.run(1min);
+  EXPECT_TRUE(end) << end.why << said;
+  ASSERT_EQ(own.size(), 3U);
+  for (const std::string& page : own)
+    EXPECT_NE(page.find("heddle_workers 1"), std::string::npos) << page;
 }
 
 HEDDLE_TEST(services, "an upload that was acknowledged survives a power failure") {
