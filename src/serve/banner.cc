@@ -16,6 +16,7 @@
 #include "heddle/io/call.hh"
 #include "heddle/io/detail/files_here.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/web/detail/hidden_path.hh"
 #include "serve/qr.hh"
 
 namespace heddle::serve {
@@ -57,7 +58,7 @@ class file_count {
     files.close(fd);
     for (const std::string& name : found.all) {
       if (++seen_ > files_counted_max) return;
-      if (!hidden_ && name.starts_with('.')) continue;
+      if (http::withheld_name(name, hidden_)) continue;
       const std::string path = folder + '/' + name;
       struct ::statx state{};
       if (files.stat(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, state) != 0) continue;

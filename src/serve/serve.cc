@@ -25,6 +25,7 @@
 #include "serve/setting_flags.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
+#include "serve/uploads.hh"
 #include "serve/values.hh"
 
 namespace heddle::serve {
@@ -120,6 +121,7 @@ class service {
       const std::string text = co_await banner(o, at, http_at);
       around_->print(text);
       side.spawn(certificates_.run(tls_));
+      if (!o.uploads.empty()) side.spawn(tidy_uploads(o.directory, o.uploads));
       co_await serving.join();
     } catch (...) {
       failed = std::current_exception();

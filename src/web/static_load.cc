@@ -290,7 +290,7 @@ struct name_keeper final : entry_receiver {
     return true;  // to count the names beyond the limit
   }
   void keep(const char* name) {
-    if ((!wanted.hidden && name[0] == '.') || !can_be_asked_for(name)) return;
+    if (withheld_name(name, wanted.hidden) || !can_be_asked_for(name)) return;
     if (wanted.names.size() >= wanted.entries_max) {
       ++wanted.left_out;
       return;

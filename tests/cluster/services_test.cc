@@ -17,7 +17,8 @@ const service_options plain_site{.name = "web", .words = {"/www", "--public", "-
 
 /// A cluster with one service, on whose disk a test puts files.
 struct one_service {
-  explicit one_service(const service_options& o) : web(all.add(service_node(o, said))) {
+  explicit one_service(const service_options& o, const sim::cluster_options& world = {})
+      : all(world), web(all.add(service_node(o, said))) {
     web.write_file("/www/index.html", "the front page\n");
   }
   /// Runs a user; the verdict of the run.
@@ -241,6 +242,60 @@ HEDDLE_TEST(services, "an upload that was acknowledged survives a power failure"
     }
     co_return 0;
   });
+}
+
+/// The unfinished upload in the folder /www/in of a node, or nothing.
+std::string unfinished_upload(const sim::node& n) {
+  for (const auto& [path, content] : n.files())
+    if (path.starts_with("/www/in/.upload.")) return path.substr(4);
+  return "";
+}
+
+/// Begins an upload, and kills the server before its end.
+task<> kill_during_upload(one_service& world) {
+  scope asking;
+  asking.spawn([](std::string at) -> task<> {
+    http::client web;
+    static_cast<void>(co_await put(web, std::move(at), std::string(10'000'000, 'x')));
+  }(world.url("/in/large")));
+  while (unfinished_upload(world.web).empty()) co_await sleep_for(100us);
+  world.all.kill(world.web, sim::death::process);
+  asking.cancel();
+  static_cast<void>(co_await as_expected(asking.join()));
+  world.all.restart(world.web);
+  co_await sleep_for(1s);
+}
+
+HEDDLE_TEST(services, "a part of an upload that a kill left is never shown, and goes in an hour") {
+  one_service world(
+      {.name = "web",
+       .words = {"/www", "--public", "-p", "80", "--upload", "/in/*", "--hidden", "--archives"}},
+      {.time_max = 4h});
+  world.web.write_file("/www/in/.seed", "x");
+  world.run([&](sim::node&) -> task<int> {
+    co_await sleep_for(1s);
+    co_await kill_during_upload(world);
+    const std::string left = unfinished_upload(world.web);
+    EXPECT_NE(left, "");
+    http::client web;
+    EXPECT_EQ(co_await get(web, world.url(left)), "status 404");
+    const auto again = co_await put(web, world.url(left), "mine");
+    EXPECT_EQ(again ? again->status() : 0, 403);
+    for (const char* page : {"/in/", "/in/?archive=tar"}) {
+      const std::string all = co_await get(web, world.url(page));
+      EXPECT_NE(all.find(".seed"), std::string::npos) << all;
+      EXPECT_EQ(all.find(".upload."), std::string::npos) << all;
+    }
+    co_return 0;
+  });
+  EXPECT_NE(unfinished_upload(world.web), "");
+  world.all.add({.name = "later", .program = [](sim::node&) -> task<int> {
+                   co_await sleep_for(2h + 5s);
+                   co_return 0;
+                 }});
+  static_cast<void>(world.all.run(3h));
+  EXPECT_EQ(unfinished_upload(world.web), "");
+  EXPECT_TRUE(world.web.files().contains("/www/in/.seed"));
 }
 
 HEDDLE_TEST(services, "the log is a file of the node, and SIGUSR1 opens it again") {
