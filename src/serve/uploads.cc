@@ -11,7 +11,7 @@
 
 #include "heddle/core/sleep.hh"
 #include "heddle/http/conditional.hh"
-#include "heddle/http/etag.hh"
+#include "heddle/http/detail/identity_of.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/blocking.hh"
 #include "heddle/io/detail/files_here.hh"

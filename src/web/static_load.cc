@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heddle/http/etag.hh"
+#include "heddle/http/detail/identity_of.hh"
 #include "heddle/http/mime.hh"
 #include "heddle/io/detail/files_here.hh"
 #include "heddle/io/detail/open_beneath.hh"
