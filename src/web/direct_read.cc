@@ -87,14 +87,13 @@ task<std::int64_t> read_directly(int file, byte_span into) {
   std::size_t have = 0;
   while (have < into.size()) {
     const std::size_t wanted = std::min(block_size, whole_blocks(into.size() - have));
-    const std::int64_t got = co_await read_at(file, block.get(), wanted, have);
+    const std::int64_t got = co_await read_uninterrupted(file, block.get(), wanted, have);
     if (got == -EINVAL &&
         direct) {  // the disk's blocks are larger, or the file system has no other
       direct = false;
       static_cast<void>(set_direct(file, false));
       continue;
     }
-    if (got == -EINTR) continue;
     if (got < 0) co_return got;
     const std::size_t part = std::min(static_cast<std::size_t>(got), into.size() - have);
     std::memcpy(into.data() + have, block.get(), part);

@@ -5,11 +5,6 @@
 #include "heddle/http/detail/fixed_fields.hh"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include "heddle/http/mime.hh"
 #include "heddle/http/uri.hh"

@@ -55,9 +55,8 @@ task<piece> static_files::read_whole(const opened& file) {
   }
   std::size_t have = 0;
   while (have < into.size()) {
-    const std::int64_t got =
-        co_await read_at(file.file.number(), into.data() + have, into.size() - have, have);
-    if (got == -EINTR) continue;
+    const std::int64_t got = co_await read_uninterrupted(file.file.number(), into.data() + have,
+                                                         into.size() - have, have);
     if (got <= 0) co_return piece();
     have += static_cast<std::size_t>(got);
   }
@@ -234,9 +233,8 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
     std::string text;
     for (const byte_range& r : ranges) {
       text.resize(static_cast<std::size_t>(r.length()));
-      std::int64_t got = -EINTR;
-      while (got == -EINTR)
-        got = co_await read_at(file.file.number(), text.data(), text.size(), r.first);
+      const std::int64_t got =
+          co_await read_uninterrupted(file.file.number(), text.data(), text.size(), r.first);
       if (got != static_cast<std::int64_t>(text.size()))
         co_return refuse(asked, status_for(file_changes));
       parts.add(r, text);
