@@ -169,8 +169,8 @@ class service {
   task<> show_metrics(http::metrics_page& page) {
     const shard_totals all = co_await totals();
     page.server(all.server)
-        .counter("heddle_log_dropped_total", "Log lines dropped because the log was not read.",
-                 all.log_dropped)
+        .counter("heddle_log_dropped_total",
+                 "Log lines dropped because the log could not be written.", all.log_dropped)
         .gauge("heddle_workers", "Workers, each with a cache of its own.", shards_.size())
         .gauge("heddle_handlers_merged", "Handlers called directly because of the plan.",
                all.handlers_merged);

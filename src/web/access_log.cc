@@ -173,7 +173,7 @@ std::string access_log::take() {
     dropped_told_ = dropped_;
     text_ += options_.form == log_form::json
                  ? "{\"dropped\":" + count + "}\n"
-                 : "(" + count + " lines dropped: the log was not read)\n";
+                 : "(" + count + " lines dropped: the log could not be written)\n";
   }
   return std::exchange(text_, {});
 }
