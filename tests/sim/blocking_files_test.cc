@@ -216,5 +216,12 @@ HEDDLE_TEST(blocking_files, "random calls give what the kernel gives") {
   });
 }
 
+HEDDLE_TEST(blocking_files, "a file cannot be renamed to its own name with a slash") {
+  sim_driver world;
+  world.write_file("/f", "x");
+  EXPECT_EQ(world.blocking_files()->rename(AT_FDCWD, "/f", "/f/"), -ENOTDIR);
+  EXPECT_EQ(world.blocking_files()->rename(AT_FDCWD, "/f", "/f"), 0);
+}
+
 }  // namespace
 }  // namespace heddle::test
