@@ -8,12 +8,20 @@
 #include "cluster/services.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/core/scope.hh"
+#include "heddle/io/file.hh"
+#include "heddle/io/tcp.hh"
 #include "support/test.hh"
 
 namespace heddle::test {
 namespace {
 
 const service_options plain_site{.name = "web", .words = {"/www", "--public", "-p", "80"}};
+
+/// Waits until this holds; the end of the run is the limit.
+template <class F>
+task<> until(F holds) {
+  while (!holds()) co_await sleep_for(10ms);
+}
 
 /// A cluster with one service, on whose disk a test puts files.
 struct one_service {
@@ -31,8 +39,14 @@ struct one_service {
   [[nodiscard]] std::string url(const std::string& path) const {
     return "http://" + web.address() + path;
   }
+  /// Waits until the service says this, behind all that was waited for before.
+  task<> says(std::string text) {
+    co_await until([&] { return said.find(text, heard) != std::string::npos; });
+    heard = said.find(text, heard) + text.size();
+  }
 
   std::string said;
+  std::size_t heard = 0;
   sim::cluster all;
   sim::node& web;
 };
@@ -40,7 +54,7 @@ struct one_service {
 HEDDLE_TEST(services, "a node serves the files of its disk, and SIGTERM ends it") {
   one_service world(plain_site);
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
     EXPECT_EQ(co_await get(web, world.url("/none")), "status 404");
@@ -60,28 +74,26 @@ HEDDLE_TEST(services, "settings come from the node's disk and variables, and SIG
                      .variables = {"HEDDLE_SERVE_PORT=80", "PATH=/bin"}});
   world.web.write_file("/etc/heddle.conf", "directory = /www\npublic\nheader = A: one\n");
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     const std::string front = world.url("/");
     const http::fetched before = co_await web.get(front);
     EXPECT_EQ(before.header("A"), "one");
     world.web.write_file("/etc/heddle.conf", "directory = /www\npublic\nheader = A: two\n");
     EXPECT_TRUE(world.web.driver().raise_signal(SIGHUP));
-    co_await sleep_for(1s);
+    co_await world.says("Settings read again.");
     const http::fetched after = co_await web.get(front);
     EXPECT_EQ(after.header("A"), "two");
     world.web.write_file("/etc/heddle.conf", "directory = /www\npublic\nheeder = A: three\n");
     EXPECT_TRUE(world.web.driver().raise_signal(SIGHUP));
-    co_await sleep_for(1s);
+    co_await world.says("/etc/heddle.conf:3: there is no setting 'heeder'");
     const http::fetched still = co_await web.get(front);
     EXPECT_EQ(still.header("A"), "two");
     co_return 0;
   });
-  EXPECT_NE(world.said.find("/etc/heddle.conf:3: there is no setting 'heeder'"), std::string::npos)
-      << world.said;
 }
 
-HEDDLE_TEST(services, "wrong settings end a node with 2, a taken port with 1") {
+HEDDLE_TEST(services, "wrong settings end a node with 2, a missing folder with 1") {
   for (const auto& [words, code, why] :
        {std::tuple(std::vector<std::string>{"/nowhere"}, 1,
                    "cannot serve the directory '/nowhere'"),
@@ -100,6 +112,24 @@ HEDDLE_TEST(services, "wrong settings end a node with 2, a taken port with 1") {
     EXPECT_EQ(web.result(), code) << said;
     EXPECT_NE(said.find(why), std::string::npos) << said;
   }
+}
+
+task<> hold_a_port(std::uint16_t port) {
+  const tcp_listener door = tcp_listener::listen(address::any_v4(port));
+  co_await sleep_for(1h);
+}
+
+HEDDLE_TEST(services, "a taken port ends a node with 1") {
+  std::string said;
+  sim::cluster all;
+  sim::node& web = all.add(service_node({.name = "web",
+                                         .words = {"/www", "--public", "-p", "80"},
+                                         .beside = [](sim::node&) { return hold_a_port(80); }},
+                                        said));
+  web.write_file("/www/index.html", "x");
+  static_cast<void>(all.run(1min));
+  EXPECT_EQ(web.result(), 1) << said;
+  EXPECT_NE(said.find("port 80 is in use"), std::string::npos) << said;
 }
 
 HEDDLE_TEST(services, "pages of help and wrong words come where the messages of a node come") {
@@ -165,7 +195,7 @@ std::string written_by_a_node() {
   one_service world(
       {.name = "web", .words = {"/www", "--public", "-p", "80", "--log-file", "/log"}});
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
     EXPECT_TRUE(world.web.driver().raise_signal(SIGTERM));
@@ -187,26 +217,24 @@ HEDDLE_TEST(services, "the time zone of the machine does not reach a node") {
   EXPECT_EQ(here, there);
 }
 
+/// Asks for the metrics at each address of this node.
+task<> ask_itself(std::vector<std::string>& pages) {
+  co_await sleep_for(1s);
+  http::client web;
+  for (const char* host : {"10.0.0.1", "10.0.0.9", "127.0.0.1"})
+    pages.push_back(co_await get(web, "http://" + std::string(host) + "/metrics"));
+}
+
 HEDDLE_TEST(services, "the metrics are for the node itself, by the addresses that it has") {
   std::string said;
+  std::vector<std::string> own;
   sim::cluster all;
   sim::node_options options =
-      service_node({.name = "web", .words = {"/www", "--public", "-p", "80", "--metrics"}}, said);
+      service_node({.name = "web",
+                    .words = {"/www", "--public", "-p", "80", "--metrics"},
+                    .beside = [&own](sim::node&) { return ask_itself(own); }},
+                   said);
   options.addresses = {"10.0.0.1", "10.0.0.9"};
-  std::vector<std::string> own;
-  options.program = [&own, serve = options.program](sim::node& n) -> task<int> {
-    return [](std::vector<std::string>& answers, task<int> service) -> task<int> {
-      scope beside;
-      beside.spawn([](std::vector<std::string>& into) -> task<> {
-        co_await sleep_for(1s);
-        http::client web;
-        for (const char* host : {"10.0.0.1", "10.0.0.9", "127.0.0.1"})
-          into.push_back(co_await get(web, "http://" + std::string(host) + "/metrics"));
-      }(answers));
-      const int code = co_await std::move(service);
-      co_return code;
-    }(own, serve(n));
-  };
   sim::node& web = all.add(std::move(options));
   web.write_file("/www/index.html", "x");
   all.add(user_node([&](sim::node&) -> task<int> {
@@ -228,7 +256,7 @@ HEDDLE_TEST(services, "an upload that was acknowledged survives a power failure"
        .words = {"/www", "--public", "-p", "80", "--upload", "/in/*", "--upload-replace"}});
   world.web.write_file("/www/in/seed", "x");
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     for (int i = 0; i != 20; ++i) {
       const std::string body(static_cast<std::size_t>(3000 * i + 1), static_cast<char>('a' + i));
@@ -237,7 +265,7 @@ HEDDLE_TEST(services, "an upload that was acknowledged survives a power failure"
       EXPECT_EQ(stored ? stored->status() / 100 : 0, 2) << body_of(stored);
       world.all.kill(world.web);
       world.all.restart(world.web);
-      co_await sleep_for(1s);
+      co_await world.says("Serving");
       EXPECT_EQ(co_await get(web, at), body);
     }
     co_return 0;
@@ -263,7 +291,7 @@ task<> kill_during_upload(one_service& world) {
   asking.cancel();
   static_cast<void>(co_await as_expected(asking.join()));
   world.all.restart(world.web);
-  co_await sleep_for(1s);
+  co_await world.says("Serving");
 }
 
 HEDDLE_TEST(services, "a part of an upload that a kill left is never shown, and goes in an hour") {
@@ -273,7 +301,7 @@ HEDDLE_TEST(services, "a part of an upload that a kill left is never shown, and 
       {.time_max = 4h});
   world.web.write_file("/www/in/.seed", "x");
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     co_await kill_during_upload(world);
     const std::string left = unfinished_upload(world.web);
     EXPECT_NE(left, "");
@@ -299,24 +327,38 @@ HEDDLE_TEST(services, "a part of an upload that a kill left is never shown, and 
 }
 
 HEDDLE_TEST(services, "the log is a file of the node, and SIGUSR1 opens it again") {
-  one_service world(
-      {.name = "web",
-       .words = {"/www", "--public", "-p", "80", "--log-file", "/var/log/web", "--log", "json"}});
-  world.web.write_file("/var/log/old", "");
+  const std::string log = "/var/log/web";
+  bool rotates = false;
+  std::string old;
+  // Renames the log, as logrotate does.
+  const auto rotate = [&](sim::node&) -> task<> {
+    co_await until([&] { return rotates; });
+    co_await rename_file(log, log + ".old");
+  };
+  one_service world({.name = "web",
+                     .words = {"/www", "--public", "-p", "80", "--log-file", log, "--log", "json"},
+                     .beside = rotate});
+  world.web.write_file("/var/log/other", "");
+  const auto has = [&](const std::string& path, const char* text) {
+    const auto all = world.web.files();
+    const auto found = all.find(path);
+    return found != all.end() && found->second.find(text) != std::string::npos;
+  };
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
-    co_await sleep_for(1s);
+    co_await until([&] { return has(log, "\"target\":\"/\""); });
+    rotates = true;
+    co_await until([&] { return has(log + ".old", ""); });
     EXPECT_TRUE(world.web.driver().raise_signal(SIGUSR1));
-    co_await sleep_for(1s);
+    co_await until([&] { return has(log, ""); });
     EXPECT_EQ(co_await get(web, world.url("/other")), "status 404");
-    co_await sleep_for(1s);
+    co_await until([&] { return has(log, "\"target\":\"/other\""); });
     co_return 0;
   });
-  const std::string log = world.web.files().at("/var/log/web");
-  EXPECT_NE(log.find("\"target\":\"/\""), std::string::npos) << log;
-  EXPECT_NE(log.find("\"target\":\"/other\""), std::string::npos) << log;
+  EXPECT_FALSE(has(log + ".old", "/other"));
+  EXPECT_FALSE(has(log, "\"target\":\"/\""));
 }
 
 HEDDLE_TEST(services, "a list, an archive and hidden names look as on any disk") {
@@ -325,7 +367,7 @@ HEDDLE_TEST(services, "a list, an archive and hidden names look as on any disk")
   world.web.write_file("/www/docs/b.txt", "BB");
   world.web.write_file("/www/docs/.secret", "no");
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     const std::string list = co_await get(web, world.url("/docs/"));
     EXPECT_NE(list.find("a.txt"), std::string::npos) << list;
@@ -342,20 +384,19 @@ HEDDLE_TEST(services, "a socket file that a dead server left is replaced, anothe
   one_service world(
       {.name = "web", .words = {"/www", "--public", "-p", "80", "--listen", "unix:/run/web.sock"}});
   world.run([&](sim::node&) -> task<int> {
-    co_await sleep_for(1s);
+    co_await world.says("Serving");
     http::client web;
     world.all.kill(world.web, sim::death::process);  // the disk keeps the socket file
     world.all.restart(world.web);
-    co_await sleep_for(2s);
+    co_await world.says("Serving");
     EXPECT_EQ(co_await get(web, world.url("/")), "the front page\n");
     world.all.kill(world.web, sim::death::process);
     world.web.write_file("/run/web.sock", "mine");
     world.all.restart(world.web);
-    co_await sleep_for(2s);
-    EXPECT_FALSE(world.web.running());
+    co_await world.says("it is not a socket, and stays");
+    co_await until([&] { return !world.web.running(); });
     co_return 0;
   });
-  EXPECT_NE(world.said.find("it is not a socket, and stays"), std::string::npos) << world.said;
   EXPECT_EQ(world.web.files().at("/run/web.sock"), "mine");
 }
 
