@@ -216,6 +216,33 @@ HEDDLE_TEST(blocking_files, "random calls give what the kernel gives") {
   });
 }
 
+/// The names that a receiver gets which wants so many.
+std::size_t names_listed(driver_files& files, const std::string& path, std::size_t most) {
+  ::open_how how{};
+  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  const int folder = files.open(AT_FDCWD, path.c_str(), how);
+  names_of found(most);
+  EXPECT_EQ(files.list(folder, found), 0);
+  files.close(folder);
+  return found.all.size();
+}
+
+HEDDLE_TEST(blocking_files, "a list ends when its receiver has enough") {
+  char made[] = "/tmp/heddle-files-XXXXXX";
+  ASSERT_NE(::mkdtemp(made), nullptr);
+  const std::string root = made;
+  sim_driver world;
+  for (const char* name : {"/a", "/b", "/c"}) {
+    std::filesystem::create_directory(root + name);
+    world.make_directories(root + name);
+  }
+  for (driver_files* files : {&detail::files_here(), world.blocking_files()}) {
+    EXPECT_EQ(names_listed(*files, root, 2), 2U);
+    EXPECT_EQ(names_listed(*files, root, 9), 3U);
+  }
+  std::filesystem::remove_all(root);
+}
+
 HEDDLE_TEST(blocking_files, "a file cannot be renamed to its own name with a slash") {
   sim_driver world;
   world.write_file("/f", "x");
