@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "heddle/http/detail/charset.hh"
+#include "heddle/http/detail/identity_of.hh"
 
 namespace heddle::http {
 namespace {

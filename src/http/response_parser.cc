@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Reads an answer's head line by line. A line is looked at when it is whole, or when it has become
-// too long, so the way in which the bytes were split cannot change the result.
+// too long, so the way in which the bytes were split cannot change the result. Only the beginning
+// of the status line is looked at before.
 #include "heddle/http/response_parser.hh"
 
 #include <cstring>
@@ -10,6 +11,16 @@
 #include "http/decimal.hh"
 
 namespace heddle::http {
+namespace {
+
+/// Whether these bytes can begin a status line. Others are refused before their line ends, because
+/// it might never end.
+bool may_begin_status(std::string_view text) noexcept {
+  constexpr std::string_view start = "HTTP/";
+  return text.substr(0, start.size()) == start.substr(0, text.size());
+}
+
+}  // namespace
 
 header response_head::header_at(std::size_t i) const noexcept {
   const field& f = fields_[i];
@@ -51,6 +62,10 @@ parse_state response_parser::feed(std::string_view& bytes) {
     }
     head_.text_.append(bytes.substr(0, size));
     bytes.remove_prefix(size);
+    if (first && !may_begin_status(head_.text_)) {
+      problem_ = problem::status_line_malformed;
+      return parse_state::failed;
+    }
     if (end == nullptr) break;
     problem_ = line();
     if (problem_ != problem::none) return parse_state::failed;

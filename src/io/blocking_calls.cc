@@ -22,7 +22,10 @@ std::int64_t outcome(long result) noexcept { return result < 0 ? -errno : result
 std::int64_t list_directory(int fd, std::vector<directory_entry>& out) noexcept {
   struct keeper final : entry_receiver {
     explicit keeper(std::vector<directory_entry>& all) noexcept : entries(all) {}
-    void receive(const char* name, entry_type type) override { entries.push_back({name, type}); }
+    bool receive(const char* name, entry_type type) override {
+      entries.push_back({name, type});
+      return true;
+    }
     std::vector<directory_entry>& entries;
   } keep(out);
   const int error = system_files::all.list(fd, keep);

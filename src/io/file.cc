@@ -11,6 +11,7 @@
 #include "heddle/base/sometimes.hh"
 #include "heddle/core/deadline.hh"
 #include "heddle/io/call.hh"
+#include "heddle/io/detail/folder_of.hh"
 #include "heddle/io/directory.hh"
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
@@ -34,12 +35,6 @@ std::string name_beside(const std::string& path) {
   std::uint64_t number = driver_here().random();
   for (int i = 0; i < 16; ++i, number >>= 4) hex += "0123456789abcdef"[number & 15];
   return path.substr(0, start) + "." + path.substr(start) + "." + hex;
-}
-
-std::string folder_of(const std::string& path) {
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
 }
 
 task<> write_new(std::string path, byte_view content, unsigned mode) {
@@ -224,7 +219,7 @@ task<> write_file(std::string path, byte_view content, unsigned mode) {
     static_cast<void>(co_await as_expected(shield(remove_file(beside), std::chrono::seconds(5))));
     std::rethrow_exception(error);
   }
-  co_await sync_folder(folder_of(path));
+  co_await sync_folder(detail::folder_of(path));
 }
 
 task<> remove_file(std::string path) {

@@ -49,7 +49,7 @@ int read_entries(DIR* from, entry_receiver& each) noexcept {
       const dirent* const entry = ::readdir(from);
       if (entry == nullptr) return -errno;
       if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
-      each.receive(entry->d_name, entry_type_of(entry->d_type));
+      if (!each.receive(entry->d_name, entry_type_of(entry->d_type))) return 0;
     }
   } catch (const std::bad_alloc&) {
     return -ENOMEM;

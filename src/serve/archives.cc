@@ -37,7 +37,7 @@ class archive_writer {
     if (depth == depth_max) throw failure(std::make_error_code(std::errc::filename_too_long));
     const std::vector<directory_entry> entries = co_await at.list();
     for (const directory_entry& e : entries) {
-      if (e.name.starts_with('.') && !rules_.hidden) continue;
+      if (http::withheld_name(e.name, rules_.hidden)) continue;
       if (++files_ > rules_.files_max)
         throw failure(std::make_error_code(std::errc::file_too_large),
                       "the folder has more files than an archive may have");

@@ -16,6 +16,7 @@
 #include "heddle/io/call.hh"
 #include "heddle/io/detail/files_here.hh"
 #include "heddle/sched/runtime.hh"
+#include "heddle/web/detail/hidden_path.hh"
 #include "serve/qr.hh"
 
 namespace heddle::serve {
@@ -36,24 +37,28 @@ class file_count {
 
  private:
   struct names final : entry_receiver {
-    std::vector<std::string> all;
-    void receive(const char* name, entry_type) override {
-      if (all.size() <= files_counted_max) all.emplace_back(name);
+    explicit names(std::size_t most) noexcept : names_max(most) {}
+    bool receive(const char* name, entry_type) override {
+      all.emplace_back(name);
+      return all.size() < names_max;
     }
+    std::size_t names_max;
+    std::vector<std::string> all;
   };
 
   void add(const std::string& folder) {
+    if (seen_ > files_counted_max) return;
     driver_files& files = heddle::detail::files_here();
     ::open_how how{};
     how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     const int fd = files.open(AT_FDCWD, folder.c_str(), how);
     if (fd < 0) return;
-    names found;
+    names found(files_counted_max + 1 - seen_);
     static_cast<void>(files.list(fd, found));
     files.close(fd);
     for (const std::string& name : found.all) {
       if (++seen_ > files_counted_max) return;
-      if (!hidden_ && name.starts_with('.')) continue;
+      if (http::withheld_name(name, hidden_)) continue;
       const std::string path = folder + '/' + name;
       struct ::statx state{};
       if (files.stat(AT_FDCWD, path.c_str(), AT_SYMLINK_NOFOLLOW, state) != 0) continue;

@@ -77,6 +77,10 @@ struct mistake {
   std::string help;
 };
 
+early_end end_of(const mistake& m) {
+  return {.code = 2, .error = source::error_text(m.what, m.help)};
+}
+
 mistake without_value(const CLI::Option& o) {
   return {o.get_name() + " needs a value", "write " + o.get_name() + ' ' + o.get_type_name()};
 }
@@ -187,10 +191,14 @@ void command::set_help(std::function<std::string()> text) {
 
 std::optional<int> command::parse(int argc, char** argv) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-  return parse(words);
+  const std::optional<early_end> end = read(words);
+  if (!end) return std::nullopt;
+  std::fputs(end->output.c_str(), stdout);
+  std::fputs(end->error.c_str(), stderr);
+  return end->code;
 }
 
-std::optional<int> command::parse(std::span<const std::string> words) {
+std::optional<early_end> command::read(std::span<const std::string> words) {
   parser_->given = true;
   CLI::App& app = parser_->app;
   std::size_t flags = 0;  // words of this command's options, before the name of a command below
@@ -211,30 +219,20 @@ std::optional<int> command::parse(std::span<const std::string> words) {
   const auto found = std::ranges::find_if(parser_->below, named);
   const bool descends = found != parser_->below.end();
   const std::span<const std::string> own = descends ? words.first(flags) : words;
-  if (const CLI::Option* const empty = given_empty(app, own)) {
-    const mistake wrong = without_value(*empty);
-    source::print_error(wrong.what, wrong.help);
-    return 2;
-  }
+  if (const CLI::Option* const empty = given_empty(app, own)) return end_of(without_value(*empty));
   try {
     app.parse(std::vector<std::string>(own.rbegin(), own.rend()));  // CLI11 wants the last first
   } catch (const CLI::CallForHelp&) {
-    std::fputs(parser_->help().c_str(), stdout);
-    return 0;
+    return early_end{.output = parser_->help()};
   } catch (const CLI::CallForVersion& version) {
-    std::printf("%s\n", version.what());
-    return 0;
+    return early_end{.output = version.what() + std::string(1, '\n')};
   } catch (const CLI::ParseError& e) {
-    const mistake wrong = describe(e, app, parser_->name());
-    source::print_error(wrong.what, wrong.help);
-    return 2;
+    return end_of(describe(e, app, parser_->name()));
   }
-  if (descends) return (*found)->parse(words.subspan(flags + 1));
-  if (parser_->needs_command) {
-    source::print_error(parser_->name() + " needs a command: " + parser_->names_below(),
-                        parser_->name() + " --help lists them");
-    return 2;
-  }
+  if (descends) return (*found)->read(words.subspan(flags + 1));
+  if (parser_->needs_command)
+    return end_of({parser_->name() + " needs a command: " + parser_->names_below(),
+                   parser_->name() + " --help lists them"});
   return std::nullopt;
 }
 

@@ -66,6 +66,13 @@ struct option {
   option_rules rules = {};
 };
 
+/// The end of a program because of its command line: it asked for a text, or is wrong.
+struct early_end {
+  int code = 0;             ///< 0, or 2 for an error
+  std::string output = {};  ///< the help text or the version, for standard output
+  std::string error = {};   ///< for standard error, in the form of source/print_error.hh
+};
+
 /// The program, or one of its verbs. A verb adds its options, and its function runs after parse():
 ///
 ///   auto out = std::make_shared<std::string>();
@@ -101,8 +108,8 @@ class command {
   /// Reads the words of main(). A result is the exit code, because the help text, the version or an
   /// error has been printed: 0, or 2 for an error.
   [[nodiscard]] std::optional<int> parse(int argc, char** argv);
-  /// As above, for words behind the program's name.
-  [[nodiscard]] std::optional<int> parse(std::span<const std::string> words);
+  /// As above, for words behind the program's name, and prints nothing.
+  [[nodiscard]] std::optional<early_end> read(std::span<const std::string> words);
   /// Whether the command line names this command.
   [[nodiscard]] bool given() const;
   [[nodiscard]] std::vector<std::string> rest() const;

@@ -156,13 +156,16 @@ unix_listener listen_alone(const std::string& path) {
   return unix_listener::listen(path);
 }
 
-/// A listener beside the final path, under the first of its names that no other server uses.
-task<unix_listener> listen_beside(std::string path, std::string& name) {
+/// A listener beside the final path, under the first of its names that no other server uses. `used`
+/// becomes this name once the listener is there: another server's socket is not removed.
+task<unix_listener> listen_beside(std::string path, std::string& used) {
   for (int number = 1;; ++number) {
-    name = path + ".new" + (number == 1 ? "" : std::to_string(number));
+    std::string name = path + ".new" + (number == 1 ? "" : std::to_string(number));
     try {
       co_await clear_path(name);
-      co_return listen_alone(name);
+      unix_listener door = listen_alone(name);
+      used = std::move(name);
+      co_return door;
     } catch (const failure& e) {
       if (e.code() != std::errc::address_in_use || number == names_tried) throw;
     }

@@ -42,7 +42,6 @@ class takeover {
 };
 
 /// The Unix socket at which the next server asks; only the same user may connect.
-///
 class handover_door {
  public:
   /// `sockets`: how many there will be to pass. Fails: failure, if these are too many.
@@ -61,7 +60,7 @@ class handover_door {
 
  private:
   std::string path_;
-  std::string beside_;  // the path of the socket until publish()
+  std::string beside_;  // the path of its own socket until publish(), else empty
   unix_listener door_;
 };
 

@@ -4,8 +4,11 @@
 
 #include <ifaddrs.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "heddle/net/choice.hh"
+#include "heddle/sched/detail/here.hh"
+#include "heddle/sched/detail/world_here.hh"
 #include "heddle/tcp/drop.hh"
 #include "serve/values.hh"
 
@@ -43,6 +46,18 @@ void show_refusals(const tcp::refusal_counters& all, http::metrics_page& page) {
                                std::string(tcp::name_of(static_cast<tcp::bound>(by))) + "_total";
       page.counter(name, "Refused because this bound of memory was reached.", all[what][by]);
     }
+}
+
+/// Whether a socket can be bound there. On a real machine some systems allow any address
+/// (ip_nonlocal_bind), in a simulated world only those of the node.
+bool can_bind_to(const address& a) noexcept {
+  const address at = a.unmapped().with_port(0);
+  driver& io = driver_here();
+  const int fd = io.socket(at.family(), SOCK_DGRAM, 0);
+  if (fd < 0) return false;
+  const bool bound = io.bind(fd, at.native(), at.native_len()) == 0;
+  io.close(fd, worker::running());
+  return bound;
 }
 
 }  // namespace
@@ -107,6 +122,7 @@ void show(const stack_totals& t, http::metrics_page& page) {
 }
 
 bool is_own_address(const address& a) {
+  if (heddle::detail::simulated_here()) return can_bind_to(a);
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return false;
   bool found = false;

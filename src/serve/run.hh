@@ -20,7 +20,9 @@ namespace heddle::serve {
 /// again.
 [[nodiscard]] int run_service(const setting_table& table, const setting_requests& flags);
 
-/// As above, in this runtime. `words` are those of the command line behind the verb.
+/// As above, in this runtime. `words` are those of the command line behind the verb. All that it
+/// says goes to `around`, also about the words; a service that is cancelled returns 1 and says
+/// nothing.
 ///
 ///   co_await service_program(serve_settings(), {"/www", "-p", "80"}, around);
 [[nodiscard]] task<int> service_program(const setting_table& table, std::vector<std::string> words,

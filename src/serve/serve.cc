@@ -25,10 +25,17 @@
 #include "serve/setting_flags.hh"
 #include "serve/shard.hh"
 #include "serve/tls.hh"
+#include "serve/uploads.hh"
 #include "serve/values.hh"
 
 namespace heddle::serve {
 namespace {
+
+/// Whether a wait was cancelled: the service ends, and there is no mistake to report.
+bool was_canceled(const std::exception& e) noexcept {
+  const auto* const f = dynamic_cast<const failure*>(&e);
+  return f != nullptr && f->code() == std::errc::operation_canceled;
+}
 
 /// The running server: its shards, one for each worker, and the state that they share. Color 0.
 class service {
@@ -114,6 +121,7 @@ class service {
       const std::string text = co_await banner(o, at, http_at);
       around_->print(text);
       side.spawn(certificates_.run(tls_));
+      if (!o.uploads.empty()) side.spawn(tidy_uploads(o.directory, o.uploads));
       co_await serving.join();
     } catch (...) {
       failed = std::current_exception();
@@ -161,8 +169,8 @@ class service {
   task<> show_metrics(http::metrics_page& page) {
     const shard_totals all = co_await totals();
     page.server(all.server)
-        .counter("heddle_log_dropped_total", "Log lines dropped because the log was not read.",
-                 all.log_dropped)
+        .counter("heddle_log_dropped_total",
+                 "Log lines dropped because the log could not be written.", all.log_dropped)
         .gauge("heddle_workers", "Workers, each with a cache of its own.", shards_.size())
         .gauge("heddle_handlers_merged", "Handlers called directly because of the plan.",
                all.handlers_merged);
@@ -239,6 +247,7 @@ class service {
         co_await change_all(next);
         around_->print("Settings read again.\n");
       } catch (const std::exception& e) {
+        if (was_canceled(e)) throw;
         around_->print_error(
             e.what(), "the old settings stay in use; correct the new ones and send SIGHUP again");
       }
@@ -251,6 +260,7 @@ class service {
       try {
         co_await blocking([this] { log_.reopen(); });
       } catch (const std::exception& e) {
+        if (was_canceled(e)) throw;
         around_->print_error(e.what(), "the log goes on in the old file");
       }
     }
@@ -319,10 +329,21 @@ task<int> service_program(const setting_table& table, std::vector<std::string> w
                           std::shared_ptr<surroundings> around) {
   command verb("heddle " + std::string(table.verb), "");
   const std::shared_ptr<setting_flags> flags = add_setting_flags(verb, table);
-  if (const std::optional<int> code = verb.parse(words)) co_return *code;
+  if (const std::optional<early_end> end = verb.read(words)) {
+    around->print_output(end->output);
+    around->print(end->error);
+    co_return end->code;
+  }
+  if (flags->page() != help_page::common) {
+    around->print_output(help_of(table, flags->page()));
+    co_return 0;
+  }
   std::exception_ptr failed;
   try {
     co_return co_await serve_with(table, flags->requests, around);
+  } catch (const std::exception& e) {
+    if (was_canceled(e)) co_return 1;  // as after a kill: there is nothing to say
+    failed = std::current_exception();
   } catch (...) {
     failed = std::current_exception();
   }

@@ -138,7 +138,7 @@ task<> shard::leave() {
 task<> shard::last_lines() {
   const auto done =
       co_await as_expected(with_timeout(log_.flush(log_descriptor_), last_lines_timeout));
-  if (!done) around_->print("the last lines of the log were not read\n");
+  if (!done) around_->print("the last lines of the log could not be written\n");
 }
 
 void shard::drain(nanoseconds grace) {

@@ -72,8 +72,9 @@ class seen_lines {
 std::string read_settings(const std::string& path) {
   try {
     return heddle::detail::read_file_now(path, "read the settings in", config_bytes_max);
-  } catch (const failure&) {
-    throw bad_setting("cannot read the settings in '" + path + "'");
+  } catch (const failure& e) {
+    if (e.code() == std::errc::operation_canceled) throw;
+    throw bad_setting("cannot read the settings in '" + path + "': " + e.code().message());
   }
 }
 

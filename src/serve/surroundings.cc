@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "heddle/sched/detail/world_here.hh"
 #include "heddle/sched/runtime.hh"
 #include "source/print_error.hh"
 
@@ -17,7 +18,7 @@ namespace {
 constexpr std::time_t quiet_s = 2;
 
 void put(const text_sink& into, std::string_view text) {
-  if (into) into(text);
+  if (into && !text.empty()) into(text);
 }
 
 /// Writes to a stream of the C library.
@@ -68,9 +69,8 @@ void surroundings::report(std::string_view line) {
     if (std::ranges::any_of(recent_, [&](const auto& each) { return each.second == line; })) return;
     recent_.emplace_back(now, line);
   }
-  std::tm parts{};
+  const std::tm parts = heddle::detail::local_time(now);
   char stamp[16];
-  ::localtime_r(&now, &parts);
   std::string text(stamp, std::strftime(stamp, sizeof stamp, "%H:%M:%S", &parts));
   ((text += "  ") += line) += '\n';
   put(options_.messages, text);

@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "heddle/core/sleep.hh"
 #include "heddle/http/conditional.hh"
-#include "heddle/http/etag.hh"
+#include "heddle/http/detail/identity_of.hh"
 #include "heddle/http/uri.hh"
 #include "heddle/io/blocking.hh"
 #include "heddle/io/detail/files_here.hh"
@@ -40,7 +41,7 @@ void check_name(std::string_view name, bool hidden) {
         return c == '/' || static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
       }))
     throw http::status_error(400, "the file has no name that could be kept");
-  if (name.starts_with('.') && !hidden)
+  if (http::withheld_name(name, hidden))
     throw http::status_error(403, "names that begin with a dot are hidden here");
 }
 
@@ -203,12 +204,18 @@ class new_files {
 };
 
 constexpr std::size_t tidied_most = 1000;  // clients choose the paths
+constexpr nanoseconds tidy_again = std::chrono::hours(1);
 
-/// Removes unfinished uploads of processes that were killed, once in each folder. It changes
-/// nothing else if that fails.
+/// Removes unfinished uploads of processes that were killed, once an hour in each folder. It
+/// changes nothing else if that fails. A file is left alone for an hour, because another server may
+/// be writing it.
 task<> tidy(const upload_rules& rules, std::string path, directory folder) {
-  if (rules.tidied->size() == tidied_most || !rules.tidied->insert(std::move(path)).second)
+  const time_point now = clock::now();
+  const auto last = rules.tidied->find(path);
+  if (last == rules.tidied->end() ? rules.tidied->size() == tidied_most
+                                  : now - last->second < tidy_again)
     co_return;
+  rules.tidied->insert_or_assign(std::move(path), now);
   static_cast<void>(co_await as_expected(folder.remove_unfinished(unfinished_name)));
 }
 
@@ -311,20 +318,40 @@ task<http::response> take_form(std::shared_ptr<const upload_rules> rules, http::
   co_return done;
 }
 
-/// Throws failure if no file can be put there, because every upload would be refused.
-void check_place(const std::string& served, const path_pattern& place) {
+/// The folder that all uploads to this place are below; "" if there is none.
+std::string folder_of_place(const std::string& served, const path_pattern& place) {
   const auto below = place.folder();
-  if (!below) return;
+  if (!below) return "";
   std::string folder = served + *below;
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const int error = folder_trouble(folder);
+  return folder;
+}
+
+/// Throws failure if no file can be put there, because every upload would be refused.
+void check_place(const std::string& served, const path_pattern& place) {
+  const std::string folder = folder_of_place(served, place);
+  const int error = folder.empty() ? 0 : folder_trouble(folder);
   if (error == 0) return;
   throw failure({error, std::generic_category()},
                 "upload " + place.text() + ": files cannot be put into the folder '" + folder +
                     "'; make it, and let this user write there");
 }
 
+task<> tidy_place(std::string folder) {
+  const directory found = co_await open_directory(std::move(folder));
+  co_await found.remove_unfinished(unfinished_name);
+}
+
 }  // namespace
+
+task<> tidy_uploads(std::string served, std::vector<path_pattern> places) {
+  for (;;) {
+    for (const path_pattern& place : places)
+      if (std::string folder = folder_of_place(served, place); !folder.empty())
+        static_cast<void>(co_await as_expected(tidy_place(std::move(folder))));
+    co_await sleep_for(tidy_again);
+  }
+}
 
 uploads::uploads(bus& b, const serve_options& o)
     : bus_(b),

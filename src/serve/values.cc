@@ -7,6 +7,8 @@
 #include <charconv>
 #include <limits>
 
+#include "heddle/sched/detail/world_here.hh"
+
 namespace heddle::serve {
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -26,6 +28,8 @@ std::string with_zone_number(std::string_view text) {
   const std::size_t end = std::min(text.find(']', percent), text.size());
   const std::string zone(text.substr(percent + 1, end - percent - 1));
   if (!zone.empty() && zone.find_first_not_of("0123456789") == zone.npos) return std::string(text);
+  if (heddle::detail::simulated_here())
+    throw bad_setting("'" + std::string(text) + "': a simulated world has no interfaces");
   const unsigned number = ::if_nametoindex(zone.c_str());
   if (number == 0)
     throw bad_setting("'" + std::string(text) + "': this machine has no interface '" + zone +

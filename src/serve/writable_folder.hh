@@ -8,15 +8,11 @@
 #include <string>
 
 #include "heddle/io/detail/files_here.hh"
+#include "heddle/io/detail/folder_of.hh"
 
 namespace heddle::serve {
 
-/// The folder in which a path's last name is.
-[[nodiscard]] inline std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
+using heddle::detail::folder_of;
 
 /// 0 if this user may make files in the folder; else an errno, ENOTDIR if the path is no folder.
 [[nodiscard]] inline int folder_trouble(const std::string& folder) noexcept {

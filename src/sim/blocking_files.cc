@@ -13,6 +13,15 @@
 
 namespace heddle::sim {
 
+namespace {
+
+/// The one of two paths that decides whether the folder matters: a relative one, if there is any.
+const char* relative_of(const char* from, const char* to) noexcept {
+  return *from == '/' ? to : from;
+}
+
+}  // namespace
+
 template <class F>
 std::int64_t blocking_files::make(op_code kind, int fd, std::size_t size, F call) noexcept {
   if (of_.is_cut()) return -ECANCELED;
@@ -96,12 +105,12 @@ int blocking_files::access(int folder, const char* path, int mode) noexcept {
 }
 
 int blocking_files::link(int folder, const char* from, const char* to) noexcept {
-  return make_at(op_code::rename, folder, from,
+  return make_at(op_code::rename, folder, relative_of(from, to),
                  [&](const inode_ptr& start) { return of_.here.files.link(start, from, to); });
 }
 
 int blocking_files::rename(int folder, const char* from, const char* to) noexcept {
-  return make_at(op_code::rename, folder, from,
+  return make_at(op_code::rename, folder, relative_of(from, to),
                  [&](const inode_ptr& start) { return of_.here.files.rename(start, from, to); });
 }
 
@@ -117,7 +126,8 @@ int blocking_files::list(int folder, entry_receiver& each) noexcept {
     if (found == nullptr) return -EBADF;
     std::vector<directory_entry> all;
     const std::int64_t count = of_.list_directory(*found, all);
-    for (const directory_entry& e : all) each.receive(e.name.c_str(), e.type);
+    for (const directory_entry& e : all)
+      if (!each.receive(e.name.c_str(), e.type)) return 0;
     return std::min<std::int64_t>(count, 0);
   }));
 }
@@ -135,11 +145,13 @@ int blocking_files::path_of(int fd, std::string& out) noexcept {
 }
 
 int blocking_files::set_flags(int fd, int flags) noexcept {
-  if (of_.find(fd) == nullptr) return -EBADF;
-  return (flags & O_DIRECT) != 0 ? -EINVAL : 0;  // each read of this disk is direct
+  const auto target = of_.find(fd);
+  if (target == nullptr) return -EBADF;
+  return set_open_flags(*target, static_cast<unsigned>(flags));
 }
 
 int blocking_files::replace(int fd, int next) noexcept {
+  if (fd == next) return -EINVAL;
   const auto target = of_.find(next);
   if (target == nullptr || of_.find(fd) == nullptr) return -EBADF;
   std::shared_ptr<object> again = open_again(of_, *target);

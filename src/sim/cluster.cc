@@ -77,6 +77,27 @@ void check_world(const sim_options& o) {
   if (o.socket_buffer_bytes == 0) refuse("cluster_options::world.socket_buffer_bytes: at least 1");
 }
 
+/// Refuses a path at which no file can be put: folders are made, but nothing else becomes one.
+void check_planted(const disk& files, std::string_view path) {
+  const std::string what = "write_file: '" + std::string(path) + "' ";
+  if (!path.starts_with('/')) refuse(what + "is no absolute path");
+  inode_ptr at = files.root();
+  bool is_named = false;
+  for (std::string_view rest = path.substr(1); !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find('/'));
+    rest.remove_prefix(std::min(name.size() + 1, rest.size()));
+    if (name.empty()) continue;
+    if (name == "." || name == "..") refuse(what + "has a '.' or '..' in it");
+    is_named = true;
+    if (at == nullptr) continue;
+    if (at->what != inode::kind::directory) refuse(what + "leads through a file");
+    const auto found = at->names.find(name);
+    at = found == at->names.end() ? nullptr : found->second;
+  }
+  if (!is_named || (at != nullptr && at->what == inode::kind::directory))
+    refuse(what + "is a folder");
+}
+
 constexpr std::size_t memory_bytes_min = std::size_t{1} << 20;
 constexpr nanoseconds clock_offset_max = std::chrono::hours(24 * 365 * 30);
 
@@ -93,6 +114,7 @@ sim_driver& node::driver() noexcept {
 }
 void node::write_file(std::string_view path, std::string_view content) {
   if (home_.unwinding_) return;
+  check_planted(place_.files, path);
   place_.files.plant(path, inode::kind::file, content);
 }
 std::map<std::string, std::string> node::files() const { return place_.files.list(false); }

@@ -98,9 +98,9 @@ int disk::rename(const inode_ptr& start, const char* source, const char* target)
   if (to.error != 0 && to.parent == nullptr) return to.error;
   if (from.name.empty() || to.name.empty()) return -EBUSY;
   if (from.error != 0) return from.error;
-  if (from.found == to.found) return 0;
   const bool directory = from.found->what == inode::kind::directory;
   if (to.wants_directory && !directory) return -ENOTDIR;
+  if (from.found == to.found) return 0;
   // A directory must not become its own descendant.
   for (inode_ptr up = to.parent; up != nullptr; up = up->parent.lock())
     if (up == from.found) return -EINVAL;

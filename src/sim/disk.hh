@@ -98,8 +98,10 @@ class disk {
 
 /// The inode of an open file or directory; null when it is neither.
 [[nodiscard]] inode_ptr inode_of(const object& o);
-/// An open file like this one, for another descriptor; null if the object is no file.
+/// Duplicates an open file, with one cursor for both; null if the object is no file.
 [[nodiscard]] std::shared_ptr<object> open_again(process& by, const object& o);
+/// Changes O_APPEND of an open file, as F_SETFL; other objects have no such flags.
+[[nodiscard]] int set_open_flags(object& o, std::uint64_t flags) noexcept;
 /// Syncs an open file or directory; -EINVAL for any other object.
 [[nodiscard]] int sync_object(object& o);
 

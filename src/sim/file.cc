@@ -13,27 +13,35 @@ namespace heddle::sim {
 
 namespace {
 
+/// The part of an open file that its duplicates share.
+struct opening {
+  std::uint64_t flags;
+  std::uint64_t cursor = 0;
+};
+
 class open_file final : public object {
  public:
   open_file(process& owner, inode_ptr file, std::uint64_t flags)
-      : object(owner), file_(std::move(file)), flags_(flags) {}
+      : object(owner), file_(std::move(file)), how_(std::make_shared<opening>(opening{flags})) {}
+  open_file(process& owner, const open_file& duplicated)
+      : object(owner), file_(duplicated.file_), how_(duplicated.how_) {}
 
   std::int64_t get(const transfer& t) override {
     if (t.socket_call) return -ENOTSOCK;
-    if ((flags_ & O_PATH) != 0 || (flags_ & O_ACCMODE) == O_WRONLY) return -EBADF;
+    if ((how_->flags & O_PATH) != 0 || (how_->flags & O_ACCMODE) == O_WRONLY) return -EBADF;
     if (file_->what == inode::kind::directory) return -EISDIR;
-    const std::uint64_t from = t.offset == at_cursor ? cursor_ : t.offset;
+    const std::uint64_t from = t.offset == at_cursor ? how_->cursor : t.offset;
     if (from >= file_->content.size()) return 0;
     const std::size_t len = std::min<std::uint64_t>(t.bytes(), file_->content.size() - from);
     t.fill(file_->content.data() + from, len);
-    if (t.offset == at_cursor) cursor_ = from + len;
+    if (t.offset == at_cursor) how_->cursor = from + len;
     return static_cast<std::int64_t>(len);
   }
   std::int64_t put(const transfer& t) override {
     if (t.socket_call) return -ENOTSOCK;
-    if ((flags_ & O_PATH) != 0 || (flags_ & O_ACCMODE) == O_RDONLY) return -EBADF;
-    const bool append = (flags_ & O_APPEND) != 0;
-    std::uint64_t from = t.offset == at_cursor ? cursor_ : t.offset;
+    if ((how_->flags & O_PATH) != 0 || (how_->flags & O_ACCMODE) == O_RDONLY) return -EBADF;
+    const bool append = (how_->flags & O_APPEND) != 0;
+    std::uint64_t from = t.offset == at_cursor ? how_->cursor : t.offset;
     if (append) from = file_->content.size();
     const std::uint64_t len = t.bytes();
     if (from > world_.options.disk_bytes_max) return -EFBIG;
@@ -42,19 +50,23 @@ class open_file final : public object {
       if (const int e = here.files.resize(*file_, from + len); e != 0) return e;
     t.take(file_->content.data() + from, len);
     here.files.touch(*file_);
-    if (t.offset == at_cursor) cursor_ = from + len;
+    if (t.offset == at_cursor) how_->cursor = from + len;
     return static_cast<std::int64_t>(len);
   }
   short events() override { return POLLIN | POLLOUT; }
   void describe(struct ::statx& out) override { disk::describe(*file_, out); }
 
   [[nodiscard]] const inode_ptr& file() const noexcept { return file_; }
-  [[nodiscard]] std::uint64_t flags() const noexcept { return flags_; }
+  int set_flags(std::uint64_t flags) noexcept {
+    if ((how_->flags & O_PATH) != 0) return -EBADF;
+    if ((flags & O_DIRECT) != 0) return -EINVAL;  // each read of this disk is direct
+    how_->flags = (how_->flags & ~std::uint64_t{O_APPEND}) | (flags & O_APPEND);
+    return 0;
+  }
 
  private:
   inode_ptr file_;
-  std::uint64_t flags_;
-  std::uint64_t cursor_ = 0;
+  std::shared_ptr<opening> how_;
 };
 
 }  // namespace
@@ -66,7 +78,12 @@ inode_ptr inode_of(const object& o) {
 
 std::shared_ptr<object> open_again(process& by, const object& o) {
   const auto* file = dynamic_cast<const open_file*>(&o);
-  return file == nullptr ? nullptr : std::make_shared<open_file>(by, file->file(), file->flags());
+  return file == nullptr ? nullptr : std::make_shared<open_file>(by, *file);
+}
+
+int set_open_flags(object& o, std::uint64_t flags) noexcept {
+  auto* const file = dynamic_cast<open_file*>(&o);
+  return file == nullptr ? 0 : file->set_flags(flags);
 }
 
 int sync_object(object& o) {

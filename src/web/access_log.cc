@@ -17,6 +17,7 @@
 #include "heddle/io/call.hh"
 #include "heddle/io/detail/files_here.hh"
 #include "heddle/probe/json.hh"
+#include "heddle/sched/detail/world_here.hh"
 #include "heddle/sched/runtime.hh"
 
 namespace heddle::http {
@@ -62,7 +63,7 @@ void access_log::stamp() {
   std::tm parts{};
   char text[40];
   if (options_.form == log_form::plain) {
-    ::localtime_r(&now, &parts);
+    parts = heddle::detail::local_time(now);
     stamp_.assign(text, std::strftime(text, sizeof text, "%H:%M:%S", &parts));
   } else if (options_.form == log_form::json) {
     ::gmtime_r(&now, &parts);
@@ -172,7 +173,7 @@ std::string access_log::take() {
     dropped_told_ = dropped_;
     text_ += options_.form == log_form::json
                  ? "{\"dropped\":" + count + "}\n"
-                 : "(" + count + " lines dropped: the log was not read)\n";
+                 : "(" + count + " lines dropped: the log could not be written)\n";
   }
   return std::exchange(text_, {});
 }

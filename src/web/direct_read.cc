@@ -12,7 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "heddle/io/detail/files_here.hh"
 #include "web/driver_call.hh"
@@ -44,12 +45,37 @@ bool set_direct(int file, bool on) noexcept {
   return heddle::detail::files_here().set_flags(file, on ? O_RDONLY | O_DIRECT : O_RDONLY) == 0;
 }
 
-/// Keeps the first names of a folder.
-struct first_names final : entry_receiver {
-  std::vector<std::string> all;
-  void receive(const char* name, entry_type) override {
-    if (all.size() != direct_names_max) all.emplace_back(name);
+/// Tries the first file of a folder that it can open.
+struct direct_trial final : entry_receiver {
+  direct_trial(driver_files& f, int at) noexcept : files(f), folder(at) {}
+  /// Stops at the first file that says something, and after direct_names_max names.
+  bool receive(const char* name, entry_type) override {
+    const int file = open_plain(name);
+    if (file < 0) return ++seen < direct_names_max;
+    if (!set_direct(file, true)) {
+      why = std::string("its file system cannot read '") + name +
+            "' without the kernel's cache (O_DIRECT); leave out --direct";
+    } else if (files.read(file, block.get(), direct_alignment, 0) == -EINVAL) {
+      why = std::string("the disk of '") + name +
+            "' has blocks of more than 4 KiB, which are not read directly; leave out --direct";
+    }
+    files.close(file);
+    return false;
   }
+  [[nodiscard]] int open_plain(const char* name) const noexcept {
+    struct ::statx state{};
+    if (files.stat(folder, name, AT_SYMLINK_NOFOLLOW, state) < 0 || !S_ISREG(state.stx_mode))
+      return -1;
+    ::open_how how{};
+    how.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
+    return files.open(folder, name, how);
+  }
+
+  driver_files& files;
+  int folder;
+  aligned_block block = make_aligned(direct_alignment);
+  std::size_t seen = 0;
+  std::string why;
 };
 
 }  // namespace
@@ -61,14 +87,13 @@ task<std::int64_t> read_directly(int file, byte_span into) {
   std::size_t have = 0;
   while (have < into.size()) {
     const std::size_t wanted = std::min(block_size, whole_blocks(into.size() - have));
-    const std::int64_t got = co_await read_at(file, block.get(), wanted, have);
+    const std::int64_t got = co_await read_uninterrupted(file, block.get(), wanted, have);
     if (got == -EINVAL &&
         direct) {  // the disk's blocks are larger, or the file system has no other
       direct = false;
       static_cast<void>(set_direct(file, false));
       continue;
     }
-    if (got == -EINTR) continue;
     if (got < 0) co_return got;
     const std::size_t part = std::min(static_cast<std::size_t>(got), into.size() - have);
     std::memcpy(into.data() + have, block.get(), part);
@@ -81,30 +106,9 @@ task<std::int64_t> read_directly(int file, byte_span into) {
 
 std::string why_not_directly(int folder) {
   driver_files& files = heddle::detail::files_here();
-  first_names names;
-  if (files.list(folder, names) < 0) return {};
-  for (const std::string& name : names.all) {
-    struct ::statx state{};
-    if (files.stat(folder, name.c_str(), AT_SYMLINK_NOFOLLOW, state) < 0) continue;
-    if (!S_ISREG(state.stx_mode)) continue;
-    ::open_how how{};
-    how.flags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW;
-    const int file = files.open(folder, name.c_str(), how);
-    if (file < 0) continue;
-    std::string why;
-    if (!set_direct(file, true)) {
-      why = "its file system cannot read '" + name +
-            "' without the kernel's cache (O_DIRECT); leave out --direct";
-    } else {
-      const aligned_block block = make_aligned(direct_alignment);
-      if (files.read(file, block.get(), direct_alignment, 0) == -EINVAL)
-        why = "the disk of '" + name +
-              "' has blocks of more than 4 KiB, which are not read directly; leave out --direct";
-    }
-    files.close(file);
-    return why;
-  }
-  return {};
+  direct_trial trial(files, folder);
+  static_cast<void>(files.list(folder, trial));
+  return std::move(trial.why);
 }
 
 }  // namespace heddle::http

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "heddle/core/task.hh"
 #include "heddle/io/call.hh"
 #include "heddle/io/directory_entry.hh"
 
@@ -39,6 +40,10 @@ struct read_at : heddle::one_operation {
     offset = std::min(from, at_cursor - 1);  // a place, never the cursor: refused by the system
   }
 };
+
+/// Reads a part of a file, again if a signal interrupts: bytes, 0 at the end, or -errno.
+[[nodiscard]] task<std::int64_t> read_uninterrupted(int file, void* out, std::size_t size,
+                                                    std::uint64_t from);
 
 struct list_open : heddle::one_operation {
   list_open(int directory, std::vector<directory_entry>& out) noexcept

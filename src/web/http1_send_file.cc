@@ -65,8 +65,7 @@ task<std::int64_t> http1_output::send_read(int file, std::uint64_t at, std::size
   const std::size_t granted = share.take(size);
   if (granted < size) ++shared_.counters.file_parts_short;
   std::string part(granted, '\0');
-  std::int64_t got = -EINTR;
-  while (got == -EINTR) got = co_await read_at(file, part.data(), part.size(), at);
+  const std::int64_t got = co_await read_uninterrupted(file, part.data(), part.size(), at);
   if (got < 0) ++shared_.counters.errors;
   if (got <= 0) co_return got;
   part.resize(static_cast<std::size_t>(got));

@@ -111,8 +111,8 @@ task<bool> http2_exchange::send_body(const response& r) {
       std::string().swap(part);  // the part's memory counts no longer
     }
     part.resize(granted);
-    std::int64_t got = -EINTR;
-    while (got == -EINTR) got = co_await read_at(r.file().number(), part.data(), part.size(), at);
+    const std::int64_t got =
+        co_await read_uninterrupted(r.file().number(), part.data(), part.size(), at);
     if (got <= 0) {  // the file shrank: the promised length cannot be kept
       ++shared_.counters.errors;
       co_return false;

@@ -5,11 +5,6 @@
 #include "heddle/http/detail/fixed_fields.hh"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include "heddle/http/mime.hh"
 #include "heddle/http/uri.hh"
@@ -117,7 +112,7 @@ task<response> static_files::answer(request& asked) {
   if (!path)
     co_return refuse(asked, path.error() == path_problem::too_long ? 414 : 400,
                      describe(path.error()));
-  if (!options_.hidden && hidden_path(*path)) co_return co_await missing(asked);
+  if (withheld_path(*path, options_.hidden)) co_return co_await missing(asked);
   if (options_.clean_urls && path->ends_with(page_ending))
     co_return co_await answer_page(asked, std::string(*path));
   if (c = trusted(*path); c != nullptr) {  // a path with escapes

@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "heddle/http/etag.hh"
+#include "heddle/http/detail/identity_of.hh"
 #include "heddle/http/mime.hh"
 #include "heddle/io/detail/files_here.hh"
 #include "heddle/io/detail/open_beneath.hh"
@@ -55,9 +55,8 @@ task<piece> static_files::read_whole(const opened& file) {
   }
   std::size_t have = 0;
   while (have < into.size()) {
-    const std::int64_t got =
-        co_await read_at(file.file.number(), into.data() + have, into.size() - have, have);
-    if (got == -EINTR) continue;
+    const std::int64_t got = co_await read_uninterrupted(file.file.number(), into.data() + have,
+                                                         into.size() - have, have);
     if (got <= 0) co_return piece();
     have += static_cast<std::size_t>(got);
   }
@@ -234,9 +233,8 @@ task<response> static_files::send_large(request& asked, opened file, content c) 
     std::string text;
     for (const byte_range& r : ranges) {
       text.resize(static_cast<std::size_t>(r.length()));
-      std::int64_t got = -EINTR;
-      while (got == -EINTR)
-        got = co_await read_at(file.file.number(), text.data(), text.size(), r.first);
+      const std::int64_t got =
+          co_await read_uninterrupted(file.file.number(), text.data(), text.size(), r.first);
       if (got != static_cast<std::int64_t>(text.size()))
         co_return refuse(asked, status_for(file_changes));
       parts.add(r, text);
@@ -285,8 +283,12 @@ bool follow(driver_files& files, const listing_request& r, const char* name,
 /// Looks at each name of a folder, and keeps those that visitors can have.
 struct name_keeper final : entry_receiver {
   name_keeper(driver_files& f, listing_request& r) noexcept : files(f), wanted(r) {}
-  void receive(const char* name, entry_type) override {
-    if ((!wanted.hidden && name[0] == '.') || !can_be_asked_for(name)) return;
+  bool receive(const char* name, entry_type) override {
+    keep(name);
+    return true;  // to count the names beyond the limit
+  }
+  void keep(const char* name) {
+    if (withheld_name(name, wanted.hidden) || !can_be_asked_for(name)) return;
     if (wanted.names.size() >= wanted.entries_max) {
       ++wanted.left_out;
       return;

@@ -133,6 +133,13 @@ class Check(SiteTest):
                 closer.kill()
                 closer.wait(LIMIT_S)
 
+    def test_what_others_have_at_the_names_beside_a_handover_stays(self):
+        path = self.root / "handover"
+        for number in range(1, 17):
+            (self.root / f"handover.new{number if number > 1 else ''}").write_text("mine")
+        self.assert_both_say(1, "handover.new16: it is not a socket, and stays", str(self.site),
+                             "-p", "0", "--handover", str(path))
+
     def test_a_socket_of_the_service_manager_is_looked_at(self):
         with socket.socket() as s:  # it does not listen
             for check in ([], ["--check"]):

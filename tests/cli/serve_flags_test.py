@@ -227,10 +227,14 @@ class ServeFlags(SiteTest):
             self.assertTrue(err.startswith(f"error: {settings}{wrong}"), err)
         code, _, err = run("serve", "-c", "/none")
         self.assertEqual(code, 2)
-        self.assertIn("cannot read the settings in '/none'", err)
+        self.assertIn("cannot read the settings in '/none': No such file or directory", err)
         code, _, err = run("serve", "-c", str(self.site))
         self.assertEqual(code, 2)
-        self.assertIn(f"cannot read the settings in '{self.site}'", err)
+        self.assertIn(f"cannot read the settings in '{self.site}': Is a directory", err)
+        os.truncate(settings, 17 << 20)
+        code, _, err = run("serve", "-c", str(settings))
+        self.assertEqual(code, 2)
+        self.assertIn(f"cannot read the settings in '{settings}': File too large", err)
 
     def test_variables_of_a_kubernetes_service_are_no_settings(self):
         """As a pod gets them for Services named heddle-serve, heddle-serve-blue and heddle-proxy,

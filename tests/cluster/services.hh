@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "heddle/client/client.hh"
 #include "heddle/core/expected.hh"
+#include "heddle/core/scope.hh"
 #include "heddle/core/sleep.hh"
 #include "heddle/sim/cluster.hh"
 #include "serve/run.hh"
@@ -24,15 +26,30 @@ struct service_options {
   std::vector<std::string> words;           ///< of the command line, behind the verb
   std::vector<std::string> variables = {};  ///< "HEDDLE_SERVE_PORT=80"
   bool is_proxy = false;                    ///< heddle proxy instead of heddle serve
+  /// A task in the same process, which begins before the service.
+  std::function<task<>(sim::node&)> beside = {};
 };
+
+/// Runs a service while another task runs in its process.
+inline task<int> run_beside(task<> other, task<int> service) {
+  scope side;
+  side.spawn(std::move(other));
+  co_await sleep_for(1ms);  // until it has begun
+  const int code = co_await std::move(service);
+  side.cancel();
+  static_cast<void>(co_await as_expected(side.join()));
+  co_return code;
+}
 
 /// A node that runs a service. Its messages are appended to `said`, which outlives the cluster.
 inline sim::node_options service_node(const service_options& o, std::string& said) {
-  const auto program = [o, &said](sim::node&) {
+  const auto program = [o, &said](sim::node& n) {
     serve::surroundings_options here{.variables = o.variables};
     here.messages = here.output = [&said](std::string_view text) { said += text; };
-    return serve::service_program(o.is_proxy ? serve::proxy_settings() : serve::serve_settings(),
-                                  o.words, std::make_shared<serve::surroundings>(std::move(here)));
+    task<int> service =
+        serve::service_program(o.is_proxy ? serve::proxy_settings() : serve::serve_settings(),
+                               o.words, std::make_shared<serve::surroundings>(std::move(here)));
+    return o.beside ? run_beside(o.beside(n), std::move(service)) : std::move(service);
   };
   return {.name = o.name, .program = program, .service = true};
 }

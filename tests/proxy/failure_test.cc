@@ -272,6 +272,25 @@ DRIVER_TEST(failure, "an upstream that is silent is 504") {
   });
 }
 
+DRIVER_TEST(failure, "bytes that are no answer are 502 at once, also without the end of a line") {
+  runtime rt(make());
+  rt.run([]() -> task<> {
+    const script garbage = {{"220 mail.example ESMTP"}, {"\x16\x03\x01"}, {"HTTQ"}};
+    co_await with_script(
+        garbage,
+        [](address up, scripted_server&) -> task<> {
+          http::proxy_options o = to(up);
+          o.timeouts.answer = 20s;
+          co_await with_proxy_to(o, [](address at, http::reverse_proxy&) -> task<> {
+            const time_point began = clock::now();
+            for (int i = 0; i != 3; ++i) EXPECT_EQ(status_of(co_await ask(at, "POST /")), "502");
+            EXPECT_LT(clock::now() - began, 10s);
+          });
+        },
+        true);
+  });
+}
+
 DRIVER_TEST(failure, "a client that leaves cancels its request at the upstream") {
   runtime rt(make());
   rt.run([]() -> task<> {

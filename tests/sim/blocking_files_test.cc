@@ -28,7 +28,12 @@ constexpr std::array names{"a",   "b",   "d",    "d/a",    "d/b",  "d/e",    "d/
 
 struct names_of final : entry_receiver {
   std::set<std::pair<std::string, entry_type>> all;
-  void receive(const char* name, entry_type type) override { all.emplace(name, type); }
+  explicit names_of(std::size_t most) : names_max(most) {}
+  bool receive(const char* name, entry_type type) override {
+    all.emplace(name, type);
+    return all.size() < names_max;
+  }
+  std::size_t names_max;
 };
 
 /// One of the two disks: a folder with the folders d and d/e in it, and files that are open.
@@ -45,11 +50,12 @@ class side {
 
   /// Makes the step that these draws say, and tells what it gave.
   std::string step(draws draw) {
-    const char* const name = names[draw.below(names.size())];
-    const char* const other = names[draw.below(names.size())];
+    const std::string drawn[] = {draw_path(draw), draw_path(draw)};
+    const char* const name = drawn[0].c_str();
+    const char* const other = drawn[1].c_str();
     const int fd = open_.empty() ? -1 : open_[draw.below(open_.size())];
     std::ostringstream out;
-    switch (draw.below(12)) {
+    switch (draw.below(14)) {
       case 0:
       case 1: {
         constexpr int flags[] = {O_RDONLY,
@@ -96,7 +102,13 @@ class side {
         break;
       }
       case 6:
-        out << "link " << name << ' ' << other << ": " << files_.link(folder_, name, other);
+        out << "link " << name << ' ' << other << ": ";
+        if (const int got = files_.link(folder_, name, other); got == 0) {
+          linked_.insert(number_of(folder_, other));
+          out << "made";
+        } else {
+          out << got;
+        }
         break;
       case 7:
         out << "rename " << name << ' ' << other << ": " << files_.rename(folder_, name, other);
@@ -105,16 +117,14 @@ class side {
         out << "remove " << name << ": " << files_.remove(folder_, name, 0);
         break;
       case 9: {
-        names_of found;
-        out << "list: " << files_.list(fd, found);
+        names_of found(draw.one_of(3) ? 1 : names.size());
+        out << "list: " << files_.list(fd, found) << ' ' << found.all.size();
+        if (found.names_max == 1) break;  // which one is not promised
         for (const auto& [each, type] : found.all) out << ' ' << each << static_cast<int>(type);
         break;
       }
       case 10: {
-        std::string path;
-        const int got = files_.path_of(fd, path);
-        // The path of a file that was removed, or has two names, is not promised.
-        out << "path: " << (got == -EBADF);
+        out << "path: " << path_of(fd);
         break;
       }
       case 11:
@@ -129,11 +139,40 @@ class side {
           if (got == 0 && S_ISREG(s.stx_mode)) out << ' ' << s.stx_size;
         }
         break;
+      case 12: {
+        const int next = open_.empty() ? -1 : open_[draw.below(open_.size())];
+        const int got = files_.replace(fd, next);
+        out << "replace: " << (got < 0 ? got : got == fd);
+        break;
+      }
+      case 13:
+        out << "flags: " << files_.set_flags(fd, draw.one_of(2) ? O_APPEND : 0);
+        break;
     }
     return out.str();
   }
 
  private:
+  std::string draw_path(draws& draw) const {
+    const std::string name = names[draw.below(names.size())];
+    return draw.one_of(4) ? root_ + '/' + name : name;
+  }
+  /// The number of an inode, or 0.
+  std::uint64_t number_of(int at, const char* path, unsigned flags = AT_SYMLINK_NOFOLLOW) {
+    struct ::statx s{};
+    return files_.stat(at, path, flags, s) == 0 ? s.stx_ino : 0;
+  }
+  /// The path of a file that was removed, or has had two names, is not promised.
+  std::string path_of(int fd) {
+    std::string path;
+    const int got = files_.path_of(fd, path);
+    if (got == -EBADF) return "no file";
+    const std::uint64_t number = number_of(fd, "", AT_EMPTY_PATH);
+    if (linked_.contains(number)) return "one of two";
+    const bool there = got == 0 && number_of(AT_FDCWD, path.c_str()) == number;
+    return there ? path : "removed";
+  }
+
   int open_at(int at, const char* name, int flags, std::uint64_t resolve = 0) {
     ::open_how how{};
     how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
@@ -146,6 +185,7 @@ class side {
   std::string root_;
   int folder_ = -1;
   std::vector<int> open_;
+  std::set<std::uint64_t> linked_;  // inodes that have, or had, two names
 };
 
 HEDDLE_TEST(blocking_files, "random calls give what the kernel gives") {
@@ -174,6 +214,40 @@ HEDDLE_TEST(blocking_files, "random calls give what the kernel gives") {
     EXPECT_EQ(world.open_descriptors(), 0U);
     std::filesystem::remove_all(made);
   });
+}
+
+/// The names that a receiver gets which wants so many.
+std::size_t names_listed(driver_files& files, const std::string& path, std::size_t most) {
+  ::open_how how{};
+  how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+  const int folder = files.open(AT_FDCWD, path.c_str(), how);
+  names_of found(most);
+  EXPECT_EQ(files.list(folder, found), 0);
+  files.close(folder);
+  return found.all.size();
+}
+
+HEDDLE_TEST(blocking_files, "a list ends when its receiver has enough") {
+  char made[] = "/tmp/heddle-files-XXXXXX";
+  ASSERT_NE(::mkdtemp(made), nullptr);
+  const std::string root = made;
+  sim_driver world;
+  for (const char* name : {"/a", "/b", "/c"}) {
+    std::filesystem::create_directory(root + name);
+    world.make_directories(root + name);
+  }
+  for (driver_files* files : {&detail::files_here(), world.blocking_files()}) {
+    EXPECT_EQ(names_listed(*files, root, 2), 2U);
+    EXPECT_EQ(names_listed(*files, root, 9), 3U);
+  }
+  std::filesystem::remove_all(root);
+}
+
+HEDDLE_TEST(blocking_files, "a file cannot be renamed to its own name with a slash") {
+  sim_driver world;
+  world.write_file("/f", "x");
+  EXPECT_EQ(world.blocking_files()->rename(AT_FDCWD, "/f", "/f/"), -ENOTDIR);
+  EXPECT_EQ(world.blocking_files()->rename(AT_FDCWD, "/f", "/f"), 0);
 }
 
 }  // namespace

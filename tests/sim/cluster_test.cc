@@ -470,6 +470,14 @@ HEDDLE_TEST(cluster, "what cannot be is refused, and an option or function is na
   refused([&] { all.set_host("localhost", {"10.0.0.1"}); }, "set_host");
   refused([&] { all.pause(one, -1s); }, "pause");
   refused([&] { static_cast<void>(all.run(-1s)); }, "run");
+  one.write_file("/d/f", "x");
+  refused([&] { one.write_file("f", "x"); }, "no absolute path");
+  refused([&] { one.write_file("", "x"); }, "no absolute path");
+  refused([&] { one.write_file("/d/f/g", "x"); }, "leads through a file");
+  refused([&] { one.write_file("/d", "x"); }, "is a folder");
+  refused([&] { one.write_file("/", "x"); }, "is a folder");
+  refused([&] { one.write_file("/d/../f", "x"); }, "'..'");
+  EXPECT_EQ(one.files(), (std::map<std::string, std::string>{{"/d/f", "x"}}));
   using options = sim::cluster_options;
   refused([&] { sim::cluster c(options{.world = {.clock_step = -1ns}}); }, "clock_step");
   refused([&] { sim::cluster c(options{.world = {.link = {.loss = -1}}}); }, "world.link");

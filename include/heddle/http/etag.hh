@@ -8,8 +8,6 @@
 #include <cstdint>
 #include <string_view>
 
-struct statx;
-
 namespace heddle::http {
 
 // Identifies one state of a file. The modification time alone does not suffice, because tar, rsync
@@ -23,7 +21,6 @@ struct file_identity {
   std::uint64_t status_ns = 0;  // when anything about the file changed, as the system says (ctime)
   bool operator==(const file_identity&) const = default;
 };
-[[nodiscard]] file_identity identity_of(const struct ::statx& state) noexcept;
 
 // A strong tag for a file's state, quotes included: the five numbers in hexadecimal. Two states
 // share a tag only if the file was written twice within the clock's tick and kept its size.

@@ -19,7 +19,8 @@ enum class entry_type : std::uint8_t;  // io/directory_entry.hh
 /// Gets the entries of a folder. If it throws bad_alloc, the list ends with -ENOMEM.
 class entry_receiver {
  public:
-  virtual void receive(const char* name, entry_type type) = 0;
+  /// Returns whether it wants more entries; if not, the list ends.
+  [[nodiscard]] virtual bool receive(const char* name, entry_type type) = 0;
 
  protected:
   ~entry_receiver() = default;
@@ -48,7 +49,8 @@ class driver_files {
   [[nodiscard]] virtual int link(int folder, const char* from, const char* to) noexcept = 0;
   [[nodiscard]] virtual int rename(int folder, const char* from, const char* to) noexcept = 0;
   virtual int remove(int folder, const char* path, unsigned flags = 0) noexcept = 0;
-  /// Gives each entry of an open folder but "." and "..", in no order.
+  /// Gives each entry of an open folder but "." and "..", in no order, until the receiver has
+  /// enough: 0 then, too.
   [[nodiscard]] virtual int list(int folder, entry_receiver& each) noexcept = 0;
   /// The present path of an open file or folder, without symbolic links.
   [[nodiscard]] virtual int path_of(int fd, std::string& out) noexcept = 0;

@@ -27,8 +27,10 @@ namespace heddle::http {
 struct listed_name;
 
 struct static_options {
-  bool listing = true;        ///< pages for directories without an index
-  bool hidden = false;        ///< serve names that begin with a dot; /.well-known is always served
+  bool listing = true;  ///< pages for directories without an index
+  /// Serve names that begin with a dot, but not those that write_file() and uploads give to files
+  /// that are not whole. /.well-known is always served.
+  bool hidden = false;
   bool single_page = false;   ///< paths that name no file are answered with the root's index
   bool precompressed = true;  ///< send FILE.br, FILE.zst, FILE.gz unless older than FILE
   bool compress = false;      ///< compress text without such files at the first request
