@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The models of models.hh: what each object answers in each state, and its operations as text.
+// The models of models.hh: the answers of each object in each state, and its operations as text.
 #include "heddle/sim/models.hh"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ std::string growing_list::text(const input& asked, const output* got) {
 std::optional<fenced_lock::state> fenced_lock::step(const state& before, const input& asked,
                                                     const output* got) {
   if (asked.number == 0) {
-    // Without an answer, the number is not known; whoever uses it shows it.
+    // Without an answer, the number is not known until a use shows it.
     if (got == nullptr || !got->done) return before;
     if (got->number <= before.given) return std::nullopt;
     return state{got->number, before.used};

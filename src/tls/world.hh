@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What OpenSSL takes from the machine, in a simulation: random numbers come from the world's seed,
+// OpenSSL in a simulation: random numbers come from the world's seed,
 // and sessions have times of the world, so that a run with TLS repeats byte by byte.
 #pragma once
 

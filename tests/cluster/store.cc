@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: MIT
+// The store and its front: the log and its recovery, requests, the lock with its numbers, and the
+// places where a mistake takes another way.
 #include "cluster/store.hh"
 
 #include <algorithm>

@@ -23,7 +23,7 @@
 
 namespace heddle::sim {
 
-/// What an object does when one operation follows the other. The first state is `state{}`.
+/// The behavior of an object whose operations follow each other. The first state is `state{}`.
 /// `step` gives the state after an operation, or nothing if the object could not give this answer
 /// in the state before. A null answer is one that never came: any would be right. `text` shows an
 /// operation in a few words, with a null answer too. A model may also say
@@ -40,8 +40,8 @@ concept object_model =
     };
 
 struct history_limits {
-  std::size_t operations_max = 200;     ///< of one key
-  std::uint64_t steps_max = 2'000'000;  ///< of the search, for one key; a step takes about 0.2 µs
+  std::size_t operations_max = 200;   ///< operations of one key
+  std::uint64_t steps_max = 500'000;  ///< steps of the search, for one key
 };
 
 /// An operation of a history, for answer() and refused(). Of a process that was killed it is empty.
@@ -100,7 +100,7 @@ class history {
 
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
 
-  /// What is wrong, in lines: the check and the key ("not linearizable: k"), then the operations of
+  /// The fault, in lines: the check and the key ("not linearizable: k"), then the operations of
   /// this key, and the answer that no order explains. "" if an order explains all answers. A search
   /// that reaches a limit says "undecided", which is no proof of either.
   [[nodiscard]] std::string wrong(const history_limits& limits = {}) const {

@@ -12,7 +12,7 @@
 namespace heddle::sim {
 
 /// A value that is read, written, and written if it equals another one. It begins as "", which also
-/// stands for a value that is not there.
+/// means that there is no value.
 ///
 ///   seen.answer(asked, {.value = "a"});   // get has given "a"
 ///   seen.answer(asked, {.done = false});  // put_if has said that the value is another one
@@ -24,8 +24,8 @@ struct cell {
     std::string expected = {};  ///< for put_if
   };
   struct output {
-    std::string value = {};  ///< of get
-    bool done = true;        ///< of put_if
+    std::string value = {};  ///< the answer of get
+    bool done = true;        ///< false: put_if found another value
   };
   using state = std::string;
 
@@ -47,8 +47,9 @@ struct growing_list {
     std::string item = {};  ///< to add; "" for get
   };
   struct output {
-    std::vector<std::string> items = {};               ///< of get
-    std::optional<std::size_t> length = std::nullopt;  ///< of add, if the service tells it
+    std::vector<std::string> items = {};  ///< the answer of get
+    std::optional<std::size_t> length =
+        std::nullopt;  ///< the list, after add, if the service tells it
   };
   using state = std::vector<std::string>;
 

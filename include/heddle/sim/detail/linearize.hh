@@ -29,7 +29,7 @@ struct found_order {
   std::uint64_t steps = 0;
 };
 
-/// What an object does, by numbers: equal states have equal numbers, and 0 is the first.
+/// An object by numbers: equal states have equal numbers, and 0 is the first.
 class sequential_object {
  public:
   /// The state after an operation, or nothing if its answer is not possible in the state before.
