@@ -9,7 +9,7 @@ namespace heddle::sim {
 
 namespace {
 
-std::string quoted(const std::string& text) {
+std::string shown_value(const std::string& text) {
   constexpr std::size_t shown_max = 40;
   if (text.size() <= shown_max) return '"' + text + '"';
   return '"' + text.substr(0, shown_max) + "...\" (" + std::to_string(text.size()) + " bytes)";
@@ -35,11 +35,11 @@ std::string cell::text(const input& asked, const output* got) {
   const bool failed = got != nullptr && !got->done;
   switch (asked.what) {
     case verb::get:
-      return got == nullptr ? "get" : "get: " + quoted(got->value);
+      return got == nullptr ? "get" : "get: " + shown_value(got->value);
     case verb::put:
-      return "put " + quoted(asked.value) + (got == nullptr ? "" : ": done");
+      return "put " + shown_value(asked.value) + (got == nullptr ? "" : ": done");
     case verb::put_if:
-      return "put " + quoted(asked.value) + " if it is " + quoted(asked.expected) +
+      return "put " + shown_value(asked.value) + " if it is " + shown_value(asked.expected) +
              (got == nullptr ? ""
               : failed       ? ": it is another"
                              : ": done");
@@ -67,7 +67,7 @@ bool growing_list::may_follow(const state& now, const input& asked, const output
 
 std::string growing_list::text(const input& asked, const output* got) {
   if (!asked.item.empty()) {
-    std::string all = "add " + quoted(asked.item);
+    std::string all = "add " + shown_value(asked.item);
     if (got == nullptr) return all;
     return all + (got->length ? ": length " + std::to_string(*got->length) : ": done");
   }

@@ -70,6 +70,26 @@ class shrinker {
     cut(run.troubles, from, std::min(to, split));
     return run;
   }
+  /// As without(), with later operations counted anew: an operation that is cut short or
+  /// interrupted is followed by one more of its kind, so without that fault the next ones have
+  /// smaller numbers.
+  [[nodiscard]] run_file without_and_renumbered(std::size_t from, std::size_t to) const {
+    run_file run = without(from, to);
+    const std::size_t split = best_.troubles.size();
+    for (std::size_t i = std::max(from, split); i < std::min(to, faults()); ++i) {
+      const operation_fault& gone = best_.faults[i - split];
+      for (operation_fault& each : run.faults)
+        if (each.process == gone.process && each.operation == gone.operation &&
+            each.ordinal > gone.ordinal)
+          --each.ordinal;
+    }
+    return run;
+  }
+  /// Keeps the run without these faults, in one way or the other.
+  bool keep_without(std::size_t from, std::size_t to) {
+    if (keep(without(from, to))) return true;
+    return to > best_.troubles.size() && keep(without_and_renumbered(from, to));
+  }
   /// Leaves out ever smaller parts until no single fault can be left out.
   bool fewer_faults() {
     const std::size_t before = faults();
@@ -78,7 +98,7 @@ class shrinker {
     while (part != 0 && !spent()) {
       bool shrunk = false;
       for (std::size_t from = 0; from < faults() && !spent();) {
-        if (keep(without(from, std::min(from + part, faults()))))
+        if (keep_without(from, std::min(from + part, faults())))
           shrunk = true;
         else
           from += part;

@@ -73,6 +73,11 @@ BAD = [
     ("twice", {"src/core/a.cc": HEAD + "namespace {\nvoid f() {\n}\n}  // namespace\n",
                "src/core/b.cc": HEAD + "namespace {\nstruct f {\n};\n}  // namespace\n"},
      "f is defined in src/core/a.cc:4, too"),
+    ("twice", {"src/core/a.cc": HEAD + "namespace {\nint f(const std::string& s) {\n"
+               "  return 1;\n}\n}  // namespace\n",
+               "src/core/b.cc": HEAD + "namespace {\nint f(std::string_view text) {\n"
+               "  return 2;\n}\n}  // namespace\n"},
+     "f is defined in src/core/a.cc:4, too"),
     ("marks", {"src/core/task.cc": HEAD + "// TO" "DO: later\n"}, "do it"),
     ("marks", {"docs/page.md": "FIX" "ME\n"}, "do it"),
     ("marks", {"src/core/task.cc": HEAD + "#if " "0\n#endif\n"}, "do it"),
