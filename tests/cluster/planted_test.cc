@@ -47,6 +47,12 @@ class store_client {
     if (!all) conn_ = {};
     co_return answers;
   }
+  /// Sends one request; "" if no answer came in time.
+  task<std::string> ask_one(std::string request) {
+    std::vector<std::string> requests(1, std::move(request));
+    const std::vector<std::string> answers = co_await ask(std::move(requests));
+    co_return answers.empty() ? std::string() : answers.front();
+  }
 
  private:
   task<> exchange(const std::vector<std::string>& requests, std::vector<std::string>& answers) {
@@ -171,31 +177,33 @@ class store_run {
 
   task<> use_list(store_client& to, std::string me, std::string item, bool adds) {
     const auto id = lists_.call(me, "list", adds ? growing_list::add(item) : growing_list::get());
-    const std::string request = adds ? "add list " + item + " id-" + item : "get list";
-    const std::vector<std::string> answers = co_await to.ask({request});
-    ++(answers.empty() ? totals_.unanswered : totals_.answers);
-    if (answers.empty()) co_return;
-    if (answers[0] == "refused") lists_.refused(id);
-    if (answers[0] == "ok") lists_.answer(id, {});
-    if (answers[0].starts_with("value ")) lists_.answer(id, items_in(answers[0]));
+    std::string request = "get list";
+    if (adds) request = "add list " + item + " id-" + item;
+    const std::string answer = co_await to.ask_one(request);
+    ++(answer.empty() ? totals_.unanswered : totals_.answers);
+    if (answer == "refused") lists_.refused(id);
+    if (answer == "ok") lists_.answer(id, growing_list::output());
+    if (answer.starts_with("value ")) lists_.answer(id, items_in(answer));
   }
 
   /// Takes the lock, reads the list, and after a while writes it with one more item.
   task<> add_under_lock(store_client& to, std::string me, std::string item, nanoseconds thinks) {
-    const std::vector<std::string> lock = co_await to.ask({"acquire"});
-    if (lock.empty() || !lock[0].starts_with("number ")) co_return;
-    const std::string number = lock[0].substr(7);
-    const std::vector<std::string> before = co_await to.ask({"read locked " + number});
-    if (before.empty() || !before[0].starts_with("value ")) co_return;
+    const std::string lock = co_await to.ask_one("acquire");
+    if (!lock.starts_with("number ")) co_return;
+    const std::string number = lock.substr(7);
+    const std::string before = co_await to.ask_one("read locked " + number);
+    if (!before.starts_with("value ")) co_return;
     co_await sleep_for(thinks);
     const auto id = lists_.call(me, "locked", growing_list::add(item));
-    const std::string text = value_in(before[0]);
-    const std::vector<std::string> done = co_await to.ask(
-        {"write locked " + (text.empty() ? item : text + ',' + item) + ' ' + number});
+    std::string text = value_in(before);
+    if (!text.empty()) text += ',';
+    text = "write locked " + text + item + ' ' + number;
+    const std::string done = co_await to.ask_one(text);
     ++(done.empty() ? totals_.unanswered : totals_.answers);
-    if (done.empty()) co_return;
-    if (done[0] == "ok") lists_.answer(id, {.length = items_in(before[0]).items.size() + 1});
-    if (done[0] != "refused") co_return;
+    growing_list::output longer;
+    longer.length = items_in(before).items.size() + 1;
+    if (done == "ok") lists_.answer(id, longer);
+    if (done != "refused") co_return;
     lists_.refused(id);
     ++totals_.refused;
   }
@@ -203,8 +211,8 @@ class store_run {
   /// After all trouble, a service answers within 30 s.
   task<> until_answered(store_client& to, const char* name) {
     for (int tries = 0; tries != 30; ++tries) {
-      const std::vector<std::string> answers = co_await to.ask({"get anything"});
-      if (!answers.empty()) co_return;
+      const std::string answer = co_await to.ask_one("get anything");
+      if (!answer.empty()) co_return;
       co_await sleep_for(1s);
     }
     if (silent_.empty()) silent_ = std::string("silent: after healing, ") + name;

@@ -195,7 +195,9 @@ task<std::string> store::change(words asked) {
   if (!ready_) co_await open();
   const std::optional<std::string> text = changed(asked, answer);
   if (!text) co_return answer;
-  const auto kept = co_await as_expected(keep(asked[1], *text, asked[0] == "add" ? asked[3] : "-"));
+  std::string id = "-";
+  if (asked[0] == "add") id = asked[3];
+  const auto kept = co_await as_expected(keep(asked[1], *text, id));
   // Nobody knows what the disk has of it, so there is no answer.
   if (!kept && mistake_ != mistake::says_failed) throw failure(kept.error());
   co_return kept ? answer : "refused";
@@ -241,7 +243,8 @@ task<> store::take_requests(scope& at_once, tcp_stream client) {
 
 task<> store::converse(tcp_stream client) {
   try {
-    co_await with_scope([this, client](scope& at_once) { return take_requests(at_once, client); });
+    const auto take = [this, &client](scope& at_once) { return take_requests(at_once, client); };
+    co_await with_scope(take);
   } catch (const failure&) {
     client.close();
   }
@@ -251,9 +254,10 @@ task<> store::serve() {
   co_await open();
   // Numbers of an earlier start are too old: who used them last is not known.
   given_ = used_ = number_now();
-  co_await with_scope([this](scope& clients) {
+  const auto accept = [this](scope& clients) {
     return accept_all(clients, [this](tcp_stream c) { return converse(std::move(c)); });
-  });
+  };
+  co_await with_scope(accept);
 }
 
 // ---- The front ----
@@ -309,9 +313,10 @@ task<> store_front::converse(tcp_stream client) {
 }
 
 task<> store_front::serve() {
-  co_await with_scope([this](scope& clients) {
+  const auto accept = [this](scope& clients) {
     return accept_all(clients, [this](tcp_stream c) { return converse(std::move(c)); });
-  });
+  };
+  co_await with_scope(accept);
 }
 
 }  // namespace heddle::test

@@ -81,7 +81,7 @@ class sim_driver final : public driver {
   void advance(nanoseconds span);
   /// The time since the world began, whatever the clocks of its nodes show.
   [[nodiscard]] nanoseconds elapsed() const noexcept;
-  /// The end of the process: once it was killed or has ended, its code has no effect any more.
+  /// Whether the process has ended, by itself or by a kill; its code has no effect then.
   [[nodiscard]] bool cut_off() const noexcept;
   /// Whether the last turn() had nothing to wait for: no completion can ever come by itself.
   [[nodiscard]] bool stalled() const noexcept override;
