@@ -9,6 +9,7 @@
 #include "heddle/sim/cluster.hh"
 #include "sim/current_worker.hh"
 #include "sim/process.hh"
+#include "sim/running_world.hh"
 #include "sim/unwind_watch.hh"
 
 namespace heddle::sim {
@@ -143,6 +144,7 @@ outcome cluster::run(nanoseconds longest) {
     throw failure(std::make_error_code(std::errc::invalid_argument),
                   "the run may last longer than cluster_options::time_max (" +
                       std::to_string(options_.time_max.count() / 1'000'000'000) + " s)");
+  const running_world here(*world_);
   if (!std::exchange(prepared_, true)) draw_troubles();
   std::vector<node*> ready;
   for (;;) {

@@ -23,6 +23,7 @@ std::optional<cell::state> cell::step(const state& before, const input& asked, c
       if (got != nullptr && got->value != before) return std::nullopt;
       return before;
     case verb::put:
+      if (got != nullptr && !got->done) return std::nullopt;
       return asked.value;
     case verb::put_if:
       if (got != nullptr && got->done != (before == asked.expected)) return std::nullopt;
@@ -37,7 +38,10 @@ std::string cell::text(const input& asked, const output* got) {
     case verb::get:
       return got == nullptr ? "get" : "get: " + shown_value(got->value);
     case verb::put:
-      return "put " + shown_value(asked.value) + (got == nullptr ? "" : ": done");
+      return "put " + shown_value(asked.value) +
+             (got == nullptr ? ""
+              : failed       ? ": not done"
+                             : ": done");
     case verb::put_if:
       return "put " + shown_value(asked.value) + " if it is " + shown_value(asked.expected) +
              (got == nullptr ? ""

@@ -179,7 +179,9 @@ seeds_outcome for_seeds(const seeds_options& options,
     std::fprintf(stderr, "heddle: hunted %llu seeds from %llu on in %.1f s\n",
                  static_cast<unsigned long long>(outcome.ran),
                  static_cast<unsigned long long>(range.first), passed_s());
-  if (time != nullptr || setting("HEDDLE_MARKS") != nullptr) say_marks(marks_before);
+  const char* const wanted = setting("HEDDLE_MARKS");
+  if (time != nullptr || (wanted != nullptr && std::string_view(wanted) == "1"))
+    say_marks(marks_before);
   return outcome;
 }
 

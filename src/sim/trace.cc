@@ -16,6 +16,9 @@ namespace {
 // So that a record is one line whatever the names of the computers are.
 constexpr std::size_t name_shown_max = 32;
 
+// The bytes of a remark that a trace keeps.
+constexpr std::size_t remark_shown_max = 200;
+
 const char* kind_name(trace_kind kind) {
   switch (kind) {
     case trace_kind::submit:
@@ -87,6 +90,10 @@ void trace::keep(const record& r) noexcept {
             (static_cast<std::uint64_t>(r.code) << 32) | static_cast<std::uint32_t>(r.fd)})
     h = mix(h + 0x9e3779b97f4a7c15u + word);
   hash_ = h;
+  store(r);
+}
+
+void trace::store(const record& r) noexcept {
   if (lines_max_ != 0) {
     if (ring_.size() < lines_max_)
       ring_.push_back(r);
@@ -117,8 +124,27 @@ void trace::note(stamp at, std::string_view text) noexcept {
            trace_kind::note,
            op_code::poll,
            {}};
-  std::memcpy(r.remark, text.data(), std::min(text.size(), sizeof r.remark - 1));
+  constexpr std::size_t part = sizeof r.remark - 1;
+  std::memcpy(r.remark, text.data(), std::min(text.size(), part));
   keep(r);
+  for (text = text.substr(0, remark_shown_max); text.size() > part;) {
+    text.remove_prefix(part);
+    ++r.value;
+    std::memset(r.remark, 0, sizeof r.remark);
+    std::memcpy(r.remark, text.data(), std::min(text.size(), part));
+    store(r);
+  }
+}
+
+std::string trace::remark_at(std::uint64_t i) const {
+  const record& first = ring_[i % lines_max_];
+  std::string all = first.remark;
+  for (std::int64_t part = 1; ++i < count_; ++part) {
+    const record& next = ring_[i % lines_max_];
+    if (next.kind != trace_kind::note || next.value != part || next.number != first.number) break;
+    all += next.remark;
+  }
+  return all;
 }
 
 std::string trace::text(std::optional<unsigned> computer) const {
@@ -128,15 +154,17 @@ std::string trace::text(std::optional<unsigned> computer) const {
   for (std::uint64_t i = first; i < count_; ++i) {
     const record& r = ring_[i % lines_max_];
     if (computer && r.computer != *computer) continue;
+    if (r.kind == trace_kind::note && r.value != 0) continue;  // its first record has it
     std::string where;
     if (r.computer != 0) where = names[r.computer - 1u].substr(0, name_shown_max) + ": ";
-    char line[160];
-    const char* what = names_operation(r.kind) ? to_string(r.code) : r.remark;
-    std::snprintf(line, sizeof line,
-                  "%" PRId64 ".%09" PRId64 " %s%-8s #%" PRIu64 " %s fd=%d value=%" PRId64 "\n",
+    char head[100], tail[60];
+    std::snprintf(head, sizeof head, "%" PRId64 ".%09" PRId64 " %s%-8s #%" PRIu64 " ",
                   r.when_ns / 1'000'000'000, r.when_ns % 1'000'000'000, where.c_str(),
-                  kind_name(r.kind), r.number, what, r.fd, r.value);
-    out += line;
+                  kind_name(r.kind), r.number);
+    std::snprintf(tail, sizeof tail, " fd=%d value=%" PRId64 "\n", r.fd, r.value);
+    out += head;
+    out += names_operation(r.kind) ? to_string(r.code) : remark_at(i);
+    out += tail;
   }
   return out;
 }

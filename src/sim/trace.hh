@@ -26,7 +26,7 @@ enum class trace_kind : std::uint8_t {
   arrival,  ///< fd's object got value bytes; number = their hash
   signal,   ///< value = the signal's number
   random,   ///< the program drew value
-  note,     ///< value = the text's hash; its first bytes follow in text
+  note,     ///< number = the text's hash; of its text further records have more: value = 1, 2, ...
   start,    ///< a process begins; value = how many ran on its computer before
   death,    ///< a process ends; value = 1 at a power failure
   cut,      ///< packets to computer number `value` are lost from now on
@@ -73,6 +73,9 @@ class trace {
     char remark[20];
   };
   void keep(const record& r) noexcept;
+  void store(const record& r) noexcept;
+  /// The whole text of the remark that begins with record `i`, whose further parts follow it.
+  [[nodiscard]] std::string remark_at(std::uint64_t i) const;
 
   std::vector<record> ring_;
   std::size_t lines_max_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "heddle/base/error.hh"
+#include "heddle/sched/detail/world_here.hh"
 #include "heddle/tls/context.hh"
 #include "tls/pem_blocks.hh"
 #include "tls/pem_files.hh"
@@ -28,13 +29,14 @@ client_state::client_state(client_options o) : options_(std::move(o)) {
   ctx_ = make_ctx(TLS_client_method(), options_.oldest, options_.newest);
   SSL_CTX* const ctx = ctx_.get();
   std::string authorities = options_.authorities;
+  const bool simulated = heddle::detail::simulated_here();
   // A computer of a simulation has its own, as a file on its disk.
-  if (authorities.empty() && options_.verify && in_world()) authorities = world_authorities();
+  if (authorities.empty() && options_.verify && simulated) authorities = world_authorities();
   if (!authorities.empty()) {
     for (const x509_handle& each : authorities_in(authorities))
       if (X509_STORE_add_cert(SSL_CTX_get_cert_store(ctx), each.get()) != 1)
         throw_errors("cannot use the authorities in '" + authorities + "'", "");
-  } else if (options_.verify && !in_world() && SSL_CTX_set_default_verify_paths(ctx) != 1) {
+  } else if (options_.verify && !simulated && SSL_CTX_set_default_verify_paths(ctx) != 1) {
     throw_errors("cannot read the system's roots", "install ca-certificates");
   }
   SSL_CTX_set_verify(ctx, options_.verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);

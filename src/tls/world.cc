@@ -14,7 +14,7 @@
 #include <mutex>
 
 #include "heddle/io/detail/files_here.hh"
-#include "heddle/sched/driver.hh"
+#include "heddle/sched/detail/world_here.hh"
 
 // OpenSSL 3 still asks a method first, and calls it deprecated in favor of providers, which cannot
 // be chosen for a thread.
@@ -25,8 +25,7 @@ namespace heddle::tls::detail {
 namespace {
 
 driver* simulated_driver() noexcept {
-  const worker* const w = worker::current();
-  return w != nullptr && w->io != nullptr && w->io->simulated() ? w->io : nullptr;
+  return heddle::detail::simulated_here() ? worker::current()->io : nullptr;
 }
 
 /// Fills with numbers of the world, or of OpenSSL.
@@ -76,8 +75,6 @@ void use_random_numbers_of_world() noexcept {
   if (simulated_driver() == nullptr) return;
   std::call_once(once, [] { RAND_set_rand_method(&of_world); });
 }
-
-bool in_world() noexcept { return simulated_driver() != nullptr; }
 
 std::string world_authorities() {
   static constexpr const char* path = "/etc/ssl/certs/ca-certificates.crt";

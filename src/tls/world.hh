@@ -11,8 +11,6 @@
 
 namespace heddle::tls::detail {
 
-/// Whether this thread's driver is a simulation's.
-[[nodiscard]] bool in_world() noexcept;
 /// The system's authorities of a simulated computer, as Debian has them; "" if it has none.
 [[nodiscard]] std::string world_authorities();
 /// Gives a session that was made just now the world's time, in a simulation.

@@ -119,6 +119,49 @@ HEDDLE_TEST(history, "what is wrong is said with the answer that nothing explain
                 "  0.000000 s to 0.000000 s  one  put \"a\": done\n");
 }
 
+HEDDLE_TEST(history, "a key that is wrong counts more than one that is undecided") {
+  cells seen;
+  for (int i = 0; i != 201; ++i) seen.answer(seen.call("one", "a", cell::put("x")), {});
+  seen.answer(seen.call("one", "b", cell::get()), {.value = "never put"});
+  EXPECT_TRUE(seen.wrong().starts_with("not linearizable: b\n")) << seen.wrong();
+  EXPECT_TRUE(seen.text().contains("one  b: get: \"never put\"")) << seen.text();
+  // The first answer counts; a put that was not done is no put.
+  cells first;
+  const auto id = first.call("one", "k", cell::get());
+  first.answer(id, {.value = ""});
+  first.answer(id, {.value = "b"});
+  first.refused(id);
+  EXPECT_EQ(first.wrong(), "");
+  first.answer(first.call("one", "k", cell::put("a")), {.done = false});
+  EXPECT_TRUE(first.wrong().contains("put \"a\": not done")) << first.wrong();
+}
+
+/// A counter whose values only grow, with a model that counts the questions of the search.
+struct asked_model {
+  struct input {};
+  struct output {
+    int value = 0;
+  };
+  using state = int;
+  static std::optional<int> step(const int& before, const input&, const output* got) {
+    if (got != nullptr && got->value != before + 1) return std::nullopt;
+    return before + 1;
+  }
+  static std::string text(const input&, const output*) { return "next"; }
+  static bool may_follow(const auto& now, const input&, const output& got) {
+    ++questions;
+    return got.value > now;
+  }
+  static inline int questions = 0;
+};
+
+HEDDLE_TEST(history, "a model's may_follow is asked in whatever form it can be called") {
+  sim::history<asked_model> seen;
+  seen.answer(seen.call("one", "k", {}), {.value = 1});
+  EXPECT_EQ(seen.wrong(), "");
+  EXPECT_GT(asked_model::questions, 0);
+}
+
 HEDDLE_TEST(history, "limits say that nothing is decided, and which one it was") {
   cells seen;
   for (int i = 0; i != 12; ++i)
@@ -332,9 +375,15 @@ HEDDLE_TEST(history, "a killed process writes nothing, and lines have the time o
              co_return 0;
            },
            .clock_offset = 1h});
-  all.at(2s, [&] { all.kill(victim); });
+  all.at(2s, [&] {
+    all.kill(victim);
+    seen.answer(seen.call("outside of all nodes", "other", cell::put("a long text")), {});
+  });
   ASSERT_TRUE(all.run(1min));
-  EXPECT_EQ(seen.size(), 2U);
+  EXPECT_EQ(seen.size(), 3U);
+  EXPECT_TRUE(seen.text().contains("  2.000000 s to 2.000000 s  outside")) << seen.text();
+  EXPECT_TRUE(all.trace_text().contains("outside of all nodes: other: put \"a long text\": done"))
+      << all.trace_text();
   EXPECT_EQ(seen.wrong(), "");
   EXPECT_TRUE(seen.text().contains("  3.0000")) << seen.text();
   EXPECT_TRUE(all.trace_text().contains("reader: k: get: \"a\"")) << all.trace_text();

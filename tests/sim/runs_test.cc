@@ -274,6 +274,19 @@ HEDDLE_TEST(runs, "a scenario that passes and does not repeat is found by its se
   EXPECT_EQ(found.failed, "differs: two runs of one seed");
   EXPECT_EQ(found.ran, 7U);
   EXPECT_TRUE(said.contains("first difference at record ")) << said;
+  // The second run may also fail for what no trace shows.
+  runs = 0;
+  ::testing::internal::CaptureStderr();
+  const sim::runs_outcome keeps = sim::for_runs(
+      {.name = "keeps", .repeat_one_in = 1, .folder = folder.path},
+      [&runs](const sim::cluster_options& drawn) -> std::string {
+        sim::cluster all(drawn);
+        all.add({.name = "one", .program = [](sim::node&) -> task<int> { co_return 0; }});
+        static_cast<void>(all.run(1min));
+        return ++runs == 2 ? "lost: a value" : "";
+      });
+  static_cast<void>(::testing::internal::GetCapturedStderr());
+  EXPECT_EQ(keeps.failed, "differs: lost: a value");
   EXPECT_TRUE(sim::for_runs({.name = "fickle", .repeat_one_in = 0, .folder = folder.path}, fickle));
 }
 

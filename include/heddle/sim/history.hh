@@ -89,7 +89,8 @@ class history {
     e->answered_at = *at;
     e->place.answered = places_++;
   }
-  /// The operation has had no effect and never will: the service has said so.
+  /// The operation has had no effect and never will: the service has said so. Of several calls of
+  /// answer() and refused() for one operation the first counts.
   void refused(operation_id id) {
     entry* const e = open(id);
     if (e == nullptr) return;
@@ -107,17 +108,19 @@ class history {
     std::map<std::string, std::vector<const entry*>> keys;
     for (const entry& e : all_)
       if (!e.refused) keys[e.key].push_back(&e);
+    std::string undecided;
     for (const auto& [key, entries] : keys) {
       std::string what = wrong_with(key, entries, limits);
-      if (!what.empty()) return what;
+      if (what.starts_with("undecided") && undecided.empty()) undecided.swap(what);
+      if (!what.empty() && !what.starts_with("undecided")) return what;
     }
-    return "";
+    return undecided;
   }
   /// All operations, one a line, or those of one key.
   [[nodiscard]] std::string text(const std::string* key = nullptr) const {
     std::string lines;
     for (const entry& e : all_)
-      if (key == nullptr || e.key == *key) lines += line(e);
+      if (key == nullptr || e.key == *key) lines += line(e, key == nullptr);
     return lines;
   }
 
@@ -143,8 +146,9 @@ class history {
       return after ? std::optional(number_of(std::move(*after))) : std::nullopt;
     }
     bool may_follow(std::uint32_t state, std::size_t i) const override {
-      if constexpr (requires { &Model::may_follow; })
-        return Model::may_follow(*states_[state], entries_[i]->asked, *entries_[i]->got);
+      const entry& e = *entries_[i];
+      if constexpr (requires { Model::may_follow(*states_[state], e.asked, *e.got); })
+        return Model::may_follow(*states_[state], e.asked, *e.got);
       return true;
     }
 
@@ -173,13 +177,13 @@ class history {
     std::string rest = std::to_string(t.count() / 1'000 % 1'000'000);
     return whole + '.' + std::string(6 - rest.size(), '0') + rest + " s";
   }
-  static std::string line(const entry& e) {
+  static std::string line(const entry& e, bool with_key = false) {
     return "  " + seconds(e.called_at) + " to " +
            (e.got       ? seconds(e.answered_at)
             : e.refused ? "a refusal"
                         : "no answer") +
-           "  " + e.client + "  " + std::string(Model::text(e.asked, e.got ? &*e.got : nullptr)) +
-           '\n';
+           "  " + e.client + "  " + (with_key ? e.key + ": " : "") +
+           std::string(Model::text(e.asked, e.got ? &*e.got : nullptr)) + '\n';
   }
 
   std::string wrong_with(const std::string& key, const std::vector<const entry*>& entries,

@@ -25,7 +25,7 @@ struct cell {
   };
   struct output {
     std::string value = {};  ///< the answer of get
-    bool done = true;        ///< false: put_if found another value
+    bool done = true;        ///< false: put_if found another value (a failed put is refused())
   };
   using state = std::string;
 

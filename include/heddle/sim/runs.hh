@@ -27,8 +27,9 @@ struct runs_options {
   std::string name;              ///< the scenario's, and its files'; letters, digits and '-'
   seeds_options seeds = {};      ///< the seeds to run; `command` also replays
   cluster_options cluster = {};  ///< without seed and at_end
-  /// Seeds that this number divides run twice, in another layout of memory, and fail if the two
-  /// traces differ ("differs: two runs of one seed"). 0: none.
+  /// Seeds that this number divides run twice, in another layout of memory. They fail if the traces
+  /// differ ("differs: two runs of one seed"), or if the second run alone fails ("differs: " and
+  /// its verdict). 0: none.
   std::uint64_t repeat_one_in = 20;
   std::string folder = "build/sim";      ///< for the files NAME-SEED.run and NAME-SEED.trace
   std::uint64_t shrink_runs_max = 2000;  ///< runs that shrinking may take; 0: do not shrink

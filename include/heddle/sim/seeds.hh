@@ -15,7 +15,8 @@ namespace heddle::sim {
 ///   HEDDLE_SEED      one seed (7) or a range of seeds (7-20), instead of `first` and `count`
 ///   HEDDLE_HUNT_S    seconds to spend: seeds from a drawn one on, or from HEDDLE_SEED
 ///   HEDDLE_HUNT_AT   a file whose 8 bytes are the seed that runs, also after a crash
-///   HEDDLE_MARKS     1: say how often each mark was reached (base/sometimes.hh)
+///   HEDDLE_MARKS     1: say how often each mark was reached by these seeds (base/sometimes.hh);
+///                    with HEDDLE_HUNT_S they are said anyway
 struct seeds_options {
   std::uint64_t first = 1;
   std::uint64_t count = 100;
