@@ -154,7 +154,7 @@ std::string trace::text(std::optional<unsigned> computer) const {
   for (std::uint64_t i = first; i < count_; ++i) {
     const record& r = ring_[i % lines_max_];
     if (computer && r.computer != *computer) continue;
-    if (r.kind == trace_kind::note && r.value != 0) continue;  // its first record has it
+    if (r.kind == trace_kind::note && r.value != 0) continue;  // the first record prints it
     std::string where;
     if (r.computer != 0) where = names[r.computer - 1u].substr(0, name_shown_max) + ": ";
     char head[100], tail[60];

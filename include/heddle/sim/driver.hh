@@ -79,7 +79,7 @@ class sim_driver final : public driver {
   // Time.
   /// Moves the clock without running anything; the next turn() delivers completions now due.
   void advance(nanoseconds span);
-  /// The time since the world began, whatever the clocks of its nodes show.
+  /// The time since the world began. Clocks of nodes have no influence on it.
   [[nodiscard]] nanoseconds elapsed() const noexcept;
   /// Whether the process has ended, by itself or by a kill; its code has no effect then.
   [[nodiscard]] bool cut_off() const noexcept;
