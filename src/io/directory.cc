@@ -10,6 +10,7 @@
 
 #include "heddle/base/sometimes.hh"
 #include "heddle/core/expected.hh"
+#include "heddle/io/detail/unfinished_name.hh"
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
 
@@ -130,16 +131,11 @@ task<> directory::rename(std::string from, std::string to) const {
 
 task<std::size_t> directory::remove_unfinished(std::string name, nanoseconds untouched) const {
   const directory held = *this;
-  const std::string start = "." + name + ".";
-  constexpr std::size_t digits = 16;  // as name_beside() in file.cc
   const nanoseconds last = driver_here().wall_time() - untouched;
   std::size_t removed = 0;
   const std::vector<directory_entry> all = co_await held.list(listing_order::as_stored);
   for (const directory_entry& each : all) {
-    const bool is_beside =
-        each.name.size() == start.size() + digits && each.name.starts_with(start) &&
-        each.name.find_first_not_of("0123456789abcdef", start.size()) == std::string::npos;
-    if (!is_beside) continue;
+    if (!detail::is_unfinished(each.name, name)) continue;
     const auto found = co_await as_expected(held.status(each.name, links::none));
     if (!found || found->type != entry_type::file || found->modified > last) continue;
     const auto gone = co_await as_expected(held.remove(each.name));

@@ -12,6 +12,7 @@
 #include "heddle/core/deadline.hh"
 #include "heddle/io/call.hh"
 #include "heddle/io/detail/folder_of.hh"
+#include "heddle/io/detail/unfinished_name.hh"
 #include "heddle/io/directory.hh"
 #include "io/descriptor_state.hh"
 #include "io/file_call.hh"
@@ -31,10 +32,7 @@ byte_span unconst(byte_view bytes) noexcept {
 std::string name_beside(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
-  std::string hex;
-  std::uint64_t number = driver_here().random();
-  for (int i = 0; i < 16; ++i, number >>= 4) hex += "0123456789abcdef"[number & 15];
-  return path.substr(0, start) + "." + path.substr(start) + "." + hex;
+  return path.substr(0, start) + detail::unfinished_name(path.substr(start));
 }
 
 task<> write_new(std::string path, byte_view content, unsigned mode) {

@@ -15,6 +15,7 @@
 #include "heddle/http/uri.hh"
 #include "heddle/io/blocking.hh"
 #include "heddle/io/detail/files_here.hh"
+#include "heddle/io/detail/unfinished_name.hh"
 #include "heddle/io/directory.hh"
 #include "heddle/io/file.hh"
 #include "heddle/sched/runtime.hh"
@@ -67,15 +68,7 @@ upload_place place_of(const std::string& path, bool hidden) {
   return at;
 }
 
-constexpr const char* unfinished_name = "upload";
-
-/// A name as write_file() gives them, so that directory::remove_unfinished() knows it.
-std::string hidden_name() {
-  char text[40];
-  std::snprintf(text, sizeof text, ".%s.%016llx", unfinished_name,
-                static_cast<unsigned long long>(runtime::here().io().random()));
-  return text;
-}
+constexpr const char* part_name = "upload";  // for directory::remove_unfinished()
 
 /// Gives a whole file its name: 0 or -errno. Without `replace` a name that is taken stays: -EEXIST.
 int give_name(int folder, const std::string& from, const std::string& to, bool replace) noexcept {
@@ -134,7 +127,7 @@ class new_files {
     if (!is_new && (!before || before->type != entry_type::file))
       throw http::status_error(409, "'" + name + "' is there, and is no file");
     if (before && !rules_.replace) refuse_replacing(name);
-    parts_.push_back({hidden_name(), name, is_new});
+    parts_.push_back({heddle::detail::unfinished_name(part_name), name, is_new});
     std::exception_ptr failed;
     try {
       file out = co_await into_.open(parts_.back().part,
@@ -216,7 +209,7 @@ task<> tidy(const upload_rules& rules, std::string path, directory folder) {
                                   : now - last->second < tidy_again)
     co_return;
   rules.tidied->insert_or_assign(std::move(path), now);
-  static_cast<void>(co_await as_expected(folder.remove_unfinished(unfinished_name)));
+  static_cast<void>(co_await as_expected(folder.remove_unfinished(part_name)));
 }
 
 task<directory> folder_at(const upload_rules& rules, std::string path) {
@@ -339,7 +332,7 @@ void check_place(const std::string& served, const path_pattern& place) {
 
 task<> tidy_place(std::string folder) {
   const directory found = co_await open_directory(std::move(folder));
-  co_await found.remove_unfinished(unfinished_name);
+  co_await found.remove_unfinished(part_name);
 }
 
 }  // namespace

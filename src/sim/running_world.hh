@@ -15,6 +15,9 @@ class running_world {
   running_world& operator=(const running_world&) = delete;
   ~running_world();
 
+  /// The running world of this thread; null without one.
+  [[nodiscard]] static world* here() noexcept;
+
  private:
   world* before_;
 };

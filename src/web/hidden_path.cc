@@ -5,20 +5,12 @@
 #include <string>
 
 #include "heddle/io/detail/files_here.hh"
+#include "heddle/io/detail/unfinished_name.hh"
 
 namespace heddle::http {
 namespace {
 
 constexpr std::string_view for_visitors = "/.well-known";
-constexpr std::size_t digits = 16;  // as name_beside() in io/file.cc
-
-/// Whether a file of this name may be half written.
-bool is_unfinished(std::string_view name) noexcept {
-  if (name.size() < digits + 3 || name.front() != '.') return false;
-  const std::size_t number = name.size() - digits;
-  return name[number - 1] == '.' &&
-         name.find_first_not_of("0123456789abcdef", number) == std::string_view::npos;
-}
 
 }  // namespace
 
@@ -31,11 +23,12 @@ bool hidden_path(std::string_view path) noexcept {
 }
 
 bool withheld_name(std::string_view name, bool shows_hidden) noexcept {
-  return shows_hidden ? is_unfinished(name) : name.starts_with('.');
+  return shows_hidden ? heddle::detail::is_unfinished(name) : name.starts_with('.');
 }
 
 bool withheld_path(std::string_view path, bool shows_hidden) noexcept {
-  return shows_hidden ? is_unfinished(path.substr(path.rfind('/') + 1)) : hidden_path(path);
+  return shows_hidden ? heddle::detail::is_unfinished(path.substr(path.rfind('/') + 1))
+                      : hidden_path(path);
 }
 
 bool opened_hidden(int folder, int file) noexcept {
