@@ -60,7 +60,7 @@ task<> pg_session::simple_query(std::string_view body) {
   co_await flush();
 }
 
-/// Sends rows of a result from `next` on and what ends them; `most` of 0: all.
+/// Sends up to `most` rows of a result from `next` on (0: all), and the message that ends them.
 task<> pg_session::give_rows(pg_result& r, std::size_t& next, std::uint32_t most) {
   put_notice(out_, r);
   r.notice.clear();

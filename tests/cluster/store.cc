@@ -85,7 +85,7 @@ std::vector<std::string> words_of(std::string_view line) {
 
 // ---- The log ----
 
-/// Reads the log, and writes what is whole of it anew.
+/// Reads the log, and writes a new one of its whole records.
 task<> store::open() {
   ready_ = false;
   log_ = {};
@@ -198,7 +198,7 @@ task<std::string> store::change(words asked) {
   std::string id = "-";
   if (asked[0] == "add") id = asked[3];
   const auto kept = co_await as_expected(keep(asked[1], *text, id));
-  // Nobody knows what the disk has of it, so there is no answer.
+  // The record may be on the disk or not, so there is no answer.
   if (!kept && mistake_ != mistake::says_failed) throw failure(kept.error());
   co_return kept ? answer : "refused";
 }

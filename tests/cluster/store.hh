@@ -33,7 +33,7 @@ enum class mistake : std::uint8_t {
   lost_update,          ///< put-if compares before it waits for its turn to write
   swapped_answers,      ///< requests of a connection run at once, and answer as they end
   says_failed,          ///< a record that could not be synced is refused, but stays in the log
-  forgets_ids,          ///< what was done already is known only until the next start
+  forgets_ids,          ///< the IDs of requests that were carried out are lost at the next start
   retries,              ///< the front repeats requests, and the store does not know them again
   stale_cache,          ///< the front keeps values for a while
   late_answer,          ///< after a timeout, the front takes the late answer for the next request's

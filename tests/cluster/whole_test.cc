@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "cluster/random_run.hh"
 #include "cluster/services.hh"
 #include "fakes/pg_client.hh"
 #include "heddle/core/deadline.hh"
@@ -28,6 +29,14 @@ constexpr std::uint64_t pages_count = 6;
 constexpr nanoseconds cache_trust = 1500ms;  // a change of a file shows within a second
 constexpr const char* site_name = "site.example";
 constexpr const char* once_path = "/once/";
+
+constexpr sim_rates rates{.short_transfer = 0.1,
+                          .interrupted = 0.02,
+                          .reset = 0.002,
+                          .no_memory = 0.001,
+                          .no_descriptors = 0.001,
+                          .io_error = 0.001,
+                          .delayed = 0.01};
 
 /// What the runs did, and how much of it.
 struct site_totals {
@@ -53,16 +62,6 @@ task<> answer_names(fakes::dns_server& names) {
 task<> answer_statements(postgres_server& rows) {
   const tcp_listener door = tcp_listener::listen(address::any_v4(5432));
   co_await rows.serve(door);
-}
-
-/// Serves again when a fault of a socket or the disk has ended it.
-template <class Server>
-task<int> serve_always(Server& server, task<> (*serve)(Server&)) {
-  for (;;) {
-    const auto ended = co_await as_expected(serve(server));
-    if (!ended && ended.error() == std::errc::operation_canceled) throw failure(ended.error());
-    co_await sleep_for(100ms);
-  }
 }
 
 task<int> name_server(std::string site_address) {
@@ -94,7 +93,7 @@ class random_site {
       : draw_(drawn.world.seed),
         seed_(drawn.world.seed),
         totals_(totals),
-        all_(with_faults(drawn)) {
+        all_(with_drawn_faults(drawn, rates)) {
     const std::vector<std::string> words{
         "/www",  "--public",         "-p",         "80",          "--upload",
         "/in/*", "--upload-replace", "--log-file", "/var/log/web"};
@@ -132,25 +131,11 @@ class random_site {
     for (const sim::trouble& t : record.troubles)
       totals_.kills += t.kind == sim::trouble_kind::kill ? 1 : 0;
     totals_.faults += record.faults.size();
-    if (!end) wrong("ends: " + std::to_string(static_cast<int>(end.how)) + '\n' + end.why);
+    if (!end) wrong(verdict_on(end));
     return wrong_.empty() ? "" : wrong_ + '\n' + said_;
   }
 
  private:
-  static sim::cluster_options with_faults(sim::cluster_options options) {
-    draws draw(options.world.seed, 1);
-    options.world.link = {.latency = draw.span(20ms), .jitter = draw.span(20ms)};
-    if (draw.one_of(2))
-      options.world.faults = {.short_transfer = 0.1,
-                              .interrupted = 0.02,
-                              .reset = 0.002,
-                              .no_memory = 0.001,
-                              .no_descriptors = 0.001,
-                              .io_error = 0.001,
-                              .delayed = 0.01};
-    return options;
-  }
-
   sim::node& add(sim::node_options options) {
     options.clock_offset = draw_.span(1h);
     options.clock_rate = 1 + static_cast<double>(draw_.below(2000)) * 1e-6;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Histories: which answers an order of operations explains, compared with all orders of small
-// random histories, and what is said of those that nothing explains.
+// random histories, and the message if there is no order.
 #include "heddle/sim/history.hh"
 
 #include <algorithm>
@@ -65,7 +65,7 @@ HEDDLE_TEST(history, "operations that overlap may take effect in either order") 
     seen.answer(second, {});
     seen.answer(first, {});
     EXPECT_EQ(seen.wrong(), "") << answer;
-    // Once it was seen, it stays: a second reader cannot see what was before.
+    // After a read has returned one of the values, no later read may return the old one.
     const auto again = seen.call("four", "k", cell::get());
     seen.answer(again, {.value = ""});
     EXPECT_NE(seen.wrong(), "");
@@ -101,7 +101,7 @@ HEDDLE_TEST(history, "refused operations never happened, and keys are objects of
   EXPECT_EQ(seen.size(), 4U);
 }
 
-HEDDLE_TEST(history, "what is wrong is said with the answer that nothing explains") {
+HEDDLE_TEST(history, "the message names the key and the answer that fits no order") {
   cells seen;
   seen.answer(seen.call("one", "k", cell::put("a")), {});
   static_cast<void>(seen.call("three", "k", cell::put(std::string(100, 'x'))));
@@ -176,7 +176,7 @@ HEDDLE_TEST(history, "limits say that nothing is decided, and which one it was")
   EXPECT_TRUE(seen.wrong().starts_with("not linearizable: k\n"));
 }
 
-HEDDLE_TEST(history, "a list keeps what was added, once") {
+HEDDLE_TEST(history, "a list has each item that was added exactly once") {
   sim::history<growing_list> seen;
   seen.answer(seen.call("one", "k", growing_list::add("a")), {.length = 1});
   const auto unknown = seen.call("two", "k", growing_list::add("b"));

@@ -233,22 +233,26 @@ HEDDLE_TEST(runs, "names of files are checked, and lines about unknown nodes are
   EXPECT_NE(replay(folder.path, options, body).said.find("cannot read"), std::string::npos);
 }
 
+/// A scenario whose program sleeps longer in each run, with always the same verdict.
+sim::scenario sleeping_longer(int& runs, std::string verdict) {
+  return [&runs, verdict](const sim::cluster_options& drawn) {
+    sim::cluster all(drawn);
+    all.add({.name = "one", .program = [&runs](sim::node&) -> task<int> {
+               co_await sleep_for(++runs * 1ms);
+               co_return 0;
+             }});
+    static_cast<void>(all.run(1min));
+    return verdict;
+  };
+}
+
 HEDDLE_TEST(runs, "a scenario that differs from run to run is told so") {
   const environment none("HEDDLE_SEED", nullptr), no_time("HEDDLE_HUNT_S", nullptr);
   const made_folder folder;
   int runs = 0;
   ::testing::internal::CaptureStderr();
-  const sim::runs_outcome found =
-      sim::for_runs({.name = "fickle", .folder = folder.path},
-                    [&runs](const sim::cluster_options& drawn) -> std::string {
-                      sim::cluster all(drawn);
-                      all.add({.name = "one", .program = [&runs](sim::node&) -> task<int> {
-                                 co_await sleep_for(++runs * 1ms);
-                                 co_return 0;
-                               }});
-                      static_cast<void>(all.run(1min));
-                      return "always: fails";
-                    });
+  const sim::runs_outcome found = sim::for_runs({.name = "fickle", .folder = folder.path},
+                                                sleeping_longer(runs, "always: fails"));
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_FALSE(found);
   EXPECT_NE(said.find("the run does not repeat"), std::string::npos) << said;
@@ -258,15 +262,7 @@ HEDDLE_TEST(runs, "a scenario that passes and does not repeat is found by its se
   const environment none("HEDDLE_SEED", nullptr), no_time("HEDDLE_HUNT_S", nullptr);
   const made_folder folder;
   int runs = 0;
-  const sim::scenario fickle = [&runs](const sim::cluster_options& drawn) -> std::string {
-    sim::cluster all(drawn);
-    all.add({.name = "one", .program = [&runs](sim::node&) -> task<int> {
-               co_await sleep_for(++runs * 1ms);
-               co_return 0;
-             }});
-    static_cast<void>(all.run(1min));
-    return "";
-  };
+  const sim::scenario fickle = sleeping_longer(runs, "");
   ::testing::internal::CaptureStderr();
   const sim::runs_outcome found =
       sim::for_runs({.name = "fickle", .repeat_one_in = 7, .folder = folder.path}, fickle);

@@ -28,8 +28,8 @@ struct listed_name;
 
 struct static_options {
   bool listing = true;  ///< pages for directories without an index
-  /// Serve names that begin with a dot, but not those that write_file() and uploads give to files
-  /// that are not whole. /.well-known is always served.
+  /// Serve names that begin with a dot. Temporary files of write_file() and uploads are never
+  /// served; /.well-known always is.
   bool hidden = false;
   bool single_page = false;   ///< paths that name no file are answered with the root's index
   bool precompressed = true;  ///< send FILE.br, FILE.zst, FILE.gz unless older than FILE
