@@ -11,6 +11,7 @@
 #include "heddle/sim/runs.hh"
 #include "pg_client.hh"
 #include "support/environment.hh"
+#include "support/made_folder.hh"
 #include "support/seeds.hh"
 
 namespace heddle::test {
@@ -143,9 +144,9 @@ HEDDLE_TEST(fakes_restart, "two listeners of one database read its log once") {
 }
 
 DRIVER_TEST(fakes_restart, "commits are there after a restart on each driver") {
-  namespace fs = std::filesystem;
-  std::string folder = "/tmp/heddle-fakes-XXXXXX";
-  if (make.real()) folder = ::mkdtemp(folder.data());
+  std::optional<made_folder> own;
+  if (make.real()) own.emplace();
+  const std::string folder = own ? own->path : "/tmp/heddle-fakes";
   postgres_options options;
   options.folder = folder + "/data";
   runtime rt(make());
@@ -163,7 +164,6 @@ DRIVER_TEST(fakes_restart, "commits are there after a restart on each driver") {
       co_await with_database(options, use);
     }
   });
-  if (make.real()) fs::remove_all(folder);
 }
 
 /// The state of one run: what clients know for certain.

@@ -156,6 +156,23 @@ class Verdicts(unittest.TestCase):
     def test_a_test_without_seeds_has_looked_at_nothing(self):
         self.assertIn("no seed ran", self.run_program("print('passed')").found)
 
+    def test_marks_that_no_hunt_has_reached_for_a_week_are_named(self):
+        got = self.run_program("""
+            print("heddle: mark 3 ../../src/io/a.cc:7 a file is cut")
+            print("heddle: mark 0 ../../src/io/a.cc:9 a disk is full")
+            print("heddle: mark 1 ../../tests/io/a_test.cc:9 of a test")
+            print("heddle: hunted 5 seeds from 1 on in 1.0 s")""")
+        full, cut = "src/io/a.cc: a disk is full", "src/io/a.cc: a file is cut"
+        self.assertEqual({cut: 3, full: 0}, got.marks)
+        with tempfile.TemporaryDirectory() as name:
+            state = pathlib.Path(name) / "deep" / "marks.json"
+            self.assertEqual(({cut: 3, full: 0}, []), hunt.marks_of([got], state, 100))
+            self.assertEqual([], hunt.marks_of([got], state, 106)[1])
+            self.assertEqual([full], hunt.marks_of([got], state, 107)[1])
+            got.marks[full] = 1
+            self.assertEqual([], hunt.marks_of([got, got], state, 108)[1])
+            self.assertEqual(2, hunt.marks_of([got, got], state, 108)[0][full])
+
     def test_the_table_of_results_adds_up_and_json_names_each_test(self):
         row = hunt.rows_of(as_toml(ENTRY))[0]
         results = [hunt.Result(hunt.Job(row, "release", f"steps.{number}", 2), 50, 2.0, found,

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "heddle/base/sometimes.hh"
 #include "support/environment.hh"
 #include "support/test.hh"
 
@@ -98,6 +99,26 @@ HEDDLE_TEST(seeds, "a seed that throws is named, and the exception goes on") {
                std::runtime_error);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(),
             "heddle: seed 1 failed; again: HEDDLE_SEED=1 a_test\n");
+}
+
+HEDDLE_TEST(seeds, "HEDDLE_MARKS=1 has the marks that these seeds reached printed") {
+  const environment free_seed("HEDDLE_SEED", nullptr), no_time("HEDDLE_HUNT_S", nullptr);
+  const auto said = [](const char* wanted) {
+    const environment marks("HEDDLE_MARKS", wanted);
+    ::testing::internal::CaptureStderr();
+    sim::for_seeds({.count = 3}, [](std::uint64_t seed) {
+      if (seed != 2) HEDDLE_SOMETIMES("a seed of this test is odd");
+      return true;
+    });
+    return ::testing::internal::GetCapturedStderr();
+  };
+  for (const char* twice : {"1", "1"}) {
+    const std::string text = said(twice);
+    EXPECT_TRUE(text.contains("heddle: mark 2 ")) << text;
+    EXPECT_TRUE(text.contains(" a seed of this test is odd\n")) << text;
+  }
+  for (const char* other : {static_cast<const char*>(nullptr), "0", "yes"})
+    EXPECT_EQ(said(other), "");
 }
 
 HEDDLE_TEST(seeds, "the seed that runs is in the file of HEDDLE_HUNT_AT") {
