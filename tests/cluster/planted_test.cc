@@ -31,7 +31,7 @@ using sim::growing_list;
 constexpr nanoseconds patience = 2s;
 constexpr nanoseconds healed = 25s;
 
-constexpr sim_rates rates{
+constexpr sim_rates store_rates{
     .short_transfer = 0.05, .interrupted = 0.02, .reset = 0.005, .io_error = 0.01, .delayed = 0.05};
 
 /// What the runs did, and how much of it.
@@ -78,7 +78,7 @@ class store_run {
       : draw_(drawn.world.seed),
         seed_(drawn.world.seed),
         totals_(totals),
-        all_(with_drawn_faults(drawn, rates)) {
+        all_(with_drawn_faults(drawn, store_rates)) {
     sim::node& at = all_.add({.name = "store",
                               .program = [m](sim::node&) { return serve_store(m); },
                               .service = true,

@@ -30,13 +30,13 @@ constexpr nanoseconds cache_trust = 1500ms;  // a change of a file shows within 
 constexpr const char* site_name = "site.example";
 constexpr const char* once_path = "/once/";
 
-constexpr sim_rates rates{.short_transfer = 0.1,
-                          .interrupted = 0.02,
-                          .reset = 0.002,
-                          .no_memory = 0.001,
-                          .no_descriptors = 0.001,
-                          .io_error = 0.001,
-                          .delayed = 0.01};
+constexpr sim_rates site_rates{.short_transfer = 0.1,
+                               .interrupted = 0.02,
+                               .reset = 0.002,
+                               .no_memory = 0.001,
+                               .no_descriptors = 0.001,
+                               .io_error = 0.001,
+                               .delayed = 0.01};
 
 /// What the runs did, and how much of it.
 struct site_totals {
@@ -93,7 +93,7 @@ class random_site {
       : draw_(drawn.world.seed),
         seed_(drawn.world.seed),
         totals_(totals),
-        all_(with_drawn_faults(drawn, rates)) {
+        all_(with_drawn_faults(drawn, site_rates)) {
     const std::vector<std::string> words{
         "/www",  "--public",         "-p",         "80",          "--upload",
         "/in/*", "--upload-replace", "--log-file", "/var/log/web"};

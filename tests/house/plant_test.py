@@ -21,7 +21,9 @@ heddle: site: lost: a row
 heddle: made small in 42 runs: 2 of 17 faults are left
 heddle: replay: HEDDLE_RUN=build/sim/site-31.run again
 """
-AGAIN = "heddle: x.run fails as it did: lost: a row\nheddle: it is the same run: its trace is equal\n"
+AGAIN = """heddle: x.run fails as it did: lost: a row
+heddle: it is the same run: its trace is equal
+"""
 
 
 class Table(unittest.TestCase):
